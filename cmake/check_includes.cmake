@@ -1,0 +1,16 @@
+# cmake -DFOLDER=<dir> -DNAME=<folder> -DDEPS=<a;b> -DPURE=<bool> -P check_includes.cmake
+cmake_minimum_required(VERSION 3.25)
+set(impure "iostream|fstream|cstdio|stdio.h|filesystem|thread|mutex|condition_variable|future|atomic|chrono|ctime|random")
+file(GLOB files ${FOLDER}/*.h ${FOLDER}/*.cc)
+foreach(file IN LISTS files)
+  file(STRINGS ${file} includes REGEX "^ *# *include")
+  foreach(line IN LISTS includes)
+    if(line MATCHES "\"polykern/([a-z_]+)/" AND NOT CMAKE_MATCH_1 STREQUAL NAME
+       AND NOT CMAKE_MATCH_1 IN_LIST DEPS)
+      message(SEND_ERROR "${file}: ${line}\n  ${NAME} may include only: ${NAME} ${DEPS}")
+    endif()
+    if(PURE AND NOT file MATCHES "_test\\.cc$" AND line MATCHES "<(${impure})>")
+      message(SEND_ERROR "${file}: ${line}\n  ${NAME} is pure: no I/O, no threads, no clocks")
+    endif()
+  endforeach()
+endforeach()

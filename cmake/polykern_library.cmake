@@ -1,0 +1,63 @@
+# polykern_library(<folder> [PURE] [DEPS <folders>...] [LINK <targets>...] [LINK_PRIVATE <targets>...])
+#
+# Turns src/polykern/<folder> into the target polykern::<folder>:
+#   *.h *.cc      the library (every .h but *-inl.h is installed and must compile on its own)
+#   *_test.cc     its tests, named <folder>.Suite.Case, label "unit"
+# The rules nobody has to remember, because they are checked:
+#   1. DEPS may name only folders added earlier, so a cycle cannot be written;
+#   2. a file may include only its own folder and its DEPS;
+#   3. a PURE folder includes no I/O, threads or clocks.       (2, 3: ctest -L lint)
+
+add_library(polykern_warnings INTERFACE)
+target_compile_options(polykern_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wcast-qual
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion>)
+
+# Same seed, same bits: a*b+c is fused only where the source says so, on every machine.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+function(polykern_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "DEPS;LINK;LINK_PRIVATE")
+  foreach(dep IN LISTS arg_DEPS)
+    if(NOT TARGET polykern_${dep})
+      message(FATAL_ERROR "${name} depends on ${dep}, which is not added before it.")
+    endif()
+  endforeach()
+
+  file(GLOB headers CONFIGURE_DEPENDS *.h)
+  list(FILTER headers EXCLUDE REGEX "-inl\\.h$")
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  file(GLOB tests CONFIGURE_DEPENDS *_test.cc)
+  list(REMOVE_ITEM sources ${tests})
+
+  add_library(polykern_${name} STATIC ${sources})
+  add_library(polykern::${name} ALIAS polykern_${name})
+  target_sources(polykern_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
+  target_compile_features(polykern_${name} PUBLIC cxx_std_20)
+  set_target_properties(polykern_${name} PROPERTIES
+    EXPORT_NAME ${name} LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
+  list(TRANSFORM arg_DEPS PREPEND polykern:: OUTPUT_VARIABLE deps)
+  target_link_libraries(polykern_${name}
+    PUBLIC ${deps} ${arg_LINK}
+    PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:polykern_warnings>)
+  set_property(GLOBAL APPEND PROPERTY POLYKERN_LIBRARIES polykern_${name})
+
+  if(BUILD_TESTING)
+    if(tests)
+      add_executable(polykern_${name}_test ${tests})
+      target_link_libraries(polykern_${name}_test
+        PRIVATE polykern::${name} polykern_warnings GTest::gmock_main)
+      gtest_discover_tests(polykern_${name}_test TEST_PREFIX ${name}. PROPERTIES LABELS unit)
+    endif()
+    add_test(NAME includes.${name} COMMAND ${CMAKE_COMMAND}
+      -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -DNAME=${name} -DPURE=${arg_PURE} "-DDEPS=${arg_DEPS}"
+      -P ${PROJECT_SOURCE_DIR}/cmake/check_includes.cmake)
+    set_tests_properties(includes.${name} PROPERTIES LABELS lint)
+  endif()
+endfunction()
