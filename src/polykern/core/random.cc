@@ -1,10 +1,10 @@
 #include "polykern/core/random.h"
 
-#include <Random123/philox.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+
+#include <Random123/philox.h>
 
 namespace polykern {
 namespace {
@@ -63,28 +63,26 @@ double NormalQuantile(double u) {
   double tail = 0;
   if (r <= 5) {
     r -= 1.6;
-    tail = Polynomial({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
-                       3.64784832476320460504e0, 1.27045825245236838258e0,
-                       2.41780725177450611770e-1, 2.27238449892691845833e-2,
-                       7.74545014278341407640e-4},
-                      r) /
-           Polynomial({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
-                       6.89767334985100004550e-1, 1.48103976427480074590e-1,
-                       1.51986665636164571966e-2, 5.47593808499534494600e-4,
-                       1.05075007164441684324e-9},
-                      r);
+    tail =
+        Polynomial({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                    3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                    2.27238449892691845833e-2, 7.74545014278341407640e-4},
+                   r) /
+        Polynomial({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
+                    6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
+                    5.47593808499534494600e-4, 1.05075007164441684324e-9},
+                   r);
   } else {
     r -= 5;
-    tail = Polynomial({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
-                       2.96560571828504891230e-1, 2.65321895265761230930e-2,
-                       1.24266094738807843860e-3, 2.71155556874348757815e-5,
-                       2.01033439929228813265e-7},
-                      r) /
-           Polynomial({1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
-                       1.48753612908506148525e-2, 7.86869131145613259100e-4,
-                       1.84631831751005468180e-5, 1.42151175831644588870e-7,
-                       2.04426310338993978564e-15},
-                      r);
+    tail =
+        Polynomial({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                    2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                    2.71155556874348757815e-5, 2.01033439929228813265e-7},
+                   r) /
+        Polynomial({1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+                    1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
+                    1.42151175831644588870e-7, 2.04426310338993978564e-15},
+                   r);
   }
   return q < 0 ? -tail : tail;
 }
@@ -103,9 +101,13 @@ std::uint64_t Random::Bits() {
   return block_[static_cast<std::size_t>(used_++)];
 }
 
-double Random::Uniform() { return static_cast<double>(Bits() >> 11) * 0x1p-53; }
+double Random::Uniform() {
+  return static_cast<double>(Bits() >> 11) * 0x1p-53;
+}
 
-double Random::OpenUniform() { return (static_cast<double>(Bits() >> 12) + 0.5) * 0x1p-52; }
+double Random::OpenUniform() {
+  return (static_cast<double>(Bits() >> 12) + 0.5) * 0x1p-52;
+}
 
 std::uint64_t Random::Below(std::uint64_t n) {
   assert(n > 0);
@@ -116,9 +118,13 @@ std::uint64_t Random::Below(std::uint64_t n) {
   return bits % n;
 }
 
-double Random::Normal() { return NormalQuantile(OpenUniform()); }
+double Random::Normal() {
+  return NormalQuantile(OpenUniform());
+}
 
-double Random::Exponential() { return -Log(OpenUniform()); }
+double Random::Exponential() {
+  return -Log(OpenUniform());
+}
 
 double Random::Gamma(double shape) {
   assert(shape > 0);

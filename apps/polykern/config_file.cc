@@ -1,0 +1,107 @@
+#include "config_file.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <toml++/toml.h>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+std::string Where(const std::string& path, const toml::node& node) {
+  return path + ", line " + std::to_string(node.source().begin.line);
+}
+
+/// The text a user would type after the option.
+std::string AsArgument(const std::string& path, const std::string& key, const toml::node& node) {
+  if (const auto* list = node.as_array()) {
+    std::string text;
+    for (const auto& item : *list) {
+      text += (text.empty() ? "" : ",") + AsArgument(path, key, item);
+    }
+    return text;
+  }
+  std::ostringstream text;
+  if (node.is_string()) {
+    text << node.as_string()->get();
+  } else if (node.is_integer()) {
+    text << node.as_integer()->get();
+  } else if (node.is_floating_point()) {
+    text.precision(17);
+    text << node.as_floating_point()->get();
+  } else if (node.is_boolean()) {
+    text << (node.as_boolean()->get() ? "true" : "false");
+  } else {
+    throw Error(Where(path, node) + ": '" + key +
+                "' must be a number, a text, true, false or a list");
+  }
+  return text.str();
+}
+
+/// Does the command line itself set this option, by any of its names?
+bool IsGiven(const CLI::Option& option, const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(arguments, [&](const std::string& argument) {
+    for (const auto& name : option.get_lnames()) {
+      if (argument == "--" + name || argument.starts_with("--" + name + "=")) return true;
+    }
+    for (const auto& name : option.get_snames()) {
+      if (argument.starts_with("-" + name)) return true;
+    }
+    return false;
+  });
+}
+
+void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& command,
+                   const std::vector<std::string>& typed, std::vector<std::string>& expanded) {
+  for (const auto& [toml_key, node] : table) {
+    const std::string key(toml_key.str());
+    if (const auto* own = node.as_table(); own != nullptr && key == command.get_name()) {
+      AppendOptions(path, *own, command, typed, expanded);
+      continue;
+    }
+    const CLI::Option* option = command.get_option_no_throw("--" + key);
+    if (option == nullptr || key == "config" || key == "help") {
+      throw Error(Where(path, node) + ": '" + key + "' is not an option of polykern " +
+                  command.get_name() + " (see: polykern " + command.get_name() + " --help)");
+    }
+    if (IsGiven(*option, typed)) continue;
+    expanded.push_back("--" + key + "=" + AsArgument(path, key, node));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> ExpandConfigFile(const CLI::App& program,
+                                          const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return arguments;
+  const CLI::App* command = nullptr;
+  for (const CLI::App* candidate : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (candidate->get_name() == arguments.front()) command = candidate;
+  }
+  std::string path;
+  std::vector<std::string> typed;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--config" && i + 1 < arguments.size()) {
+      path = arguments[++i];
+    } else if (arguments[i].starts_with("--config=")) {
+      path = arguments[i].substr(std::string("--config=").size());
+    } else {
+      typed.push_back(arguments[i]);
+    }
+  }
+  if (command == nullptr || path.empty()) return arguments;
+  try {
+    const toml::table table = toml::parse_file(path);
+    std::vector<std::string> expanded = {typed.front()};
+    AppendOptions(path, table, *command, typed, expanded);
+    expanded.insert(expanded.end(), typed.begin() + 1, typed.end());
+    return expanded;
+  } catch (const toml::parse_error& error) {
+    throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": " +
+                std::string(error.description()));
+  }
+}
+
+}  // namespace polykern

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "polykern/sim/experiment.h"
+
+namespace polykern {
+
+/// Shows how far an experiment is, on standard error if that is a terminal, until destroyed. Leaves
+/// nothing behind on the screen.
+class ProgressBar {
+ public:
+  ProgressBar(const Progress& progress, std::string what);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  std::jthread ticker_;
+};
+
+/// Columns aligned to the right, the first to the left; a header line and a rule.
+std::string FormatTable(const std::vector<std::string>& header,
+                        const std::vector<std::vector<std::string>>& rows);
+
+/// A number with so many digits after the point.
+std::string Fixed(double value, int digits);
+
+/// Bytes as B, kB or MB.
+std::string Bytes(double bytes);
+
+}  // namespace polykern

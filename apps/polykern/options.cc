@@ -1,0 +1,148 @@
+#include "options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+/// Refuses anything but a whole number of at least 1, in words a user understands.
+const CLI::Validator kCount(
+    [](const std::string& text) {
+      std::size_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      const bool good = error == std::errc() && end == text.data() + text.size() && value >= 1;
+      return good ? std::string() : "'" + text + "' is not a whole number of at least 1";
+    },
+    "COUNT");
+
+DeclaredRange ParseRange(const std::string& text) {
+  const auto equals = text.find('=');
+  const auto colon = text.find(':', equals == std::string::npos ? 0 : equals);
+  try {
+    if (equals == std::string::npos || colon == std::string::npos) throw std::invalid_argument("");
+    return {text.substr(0, equals),
+            {std::stod(text.substr(equals + 1, colon - equals - 1)),
+             std::stod(text.substr(colon + 1))}};
+  } catch (const std::exception&) {
+    throw Error("--range '" + text + "' is not of the form COLUMN=LOW:HIGH");
+  }
+}
+
+}  // namespace
+
+void AddSourceOptions(CLI::App& command, SourceOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("Data"); };
+  group(command
+            .add_option("-d,--data", o.data,
+                        "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a site)")
+            ->delimiter(',')
+            ->capture_default_str());
+  group(command.add_option("--data-dir", o.data_dir, "Folder with the recipes' files")
+            ->envname("POLYKERN_DATA")
+            ->capture_default_str());
+  group(command.add_option("-t,--target", o.target, "CSV: the column to predict"));
+  group(command.add_option("--site", o.site, "CSV: the column that groups rows into sites"));
+  group(command.add_option("--client", o.client, "CSV: the column that names the client"));
+  group(
+      command.add_option("--inputs", o.features, "CSV: input columns (default: all other numbers)")
+          ->delimiter(','));
+  group(command.add_option("--exclude", o.exclude, "CSV: columns that are no inputs")
+            ->delimiter(','));
+  group(command.add_option("--categorical", o.categorical, "CSV: text columns to use as inputs")
+            ->delimiter(','));
+  group(command
+            .add_option_function<std::string>(
+                "--missing",
+                [&o](const std::string& name) {
+                  o.missing = name == "error" ? MissingPolicy::kError : MissingPolicy::kDrop;
+                },
+                "Rows with missing cells: drop or error (default: drop)")
+            ->check(CLI::IsMember({"drop", "error"})));
+  group(command.add_option_function<std::string>(
+      "--scaling", [&o](const std::string& name) { o.scaling = ParseScaling(name); },
+      "norm (the paper's) or range (default: norm)"));
+  group(command
+            .add_option_function<std::vector<std::string>>(
+                "--range",
+                [&o](const std::vector<std::string>& texts) {
+                  for (const auto& text : texts) o.ranges.push_back(ParseRange(text));
+                },
+                "COLUMN=LOW:HIGH, a range known beforehand; values outside are clipped")
+            ->delimiter(','));
+  group(command.add_option_function<std::string>(
+      "--split", [&o](const std::string& name) { o.split = ParseSplit(name); },
+      "How rows go to clients: iid, site or column (default: by what the data offer)"));
+  group(command
+            .add_option("--major-share", o.major_share,
+                        "Split by site: share of a client's rows from its own site")
+            ->capture_default_str());
+  group(command
+            .add_option("-k,--clients", o.clients, "Clients (default: the recipe's, or what fits)")
+            ->check(kCount));
+  group(command.add_option("-s,--steps", o.steps, "Steps (default: the recipe's, or what fits)")
+            ->check(kCount));
+  group(command.add_option("--noise", o.noise, "Synthetic: deviation of the label noise")
+            ->capture_default_str());
+  group(command.add_option("--drift", o.drift, "Synthetic: radians the laws turn over the run")
+            ->capture_default_str());
+}
+
+void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("Algorithm"); };
+  std::string names;
+  for (const auto name : DictionaryNames())
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  group(
+      command.add_option("--dictionary", o.dictionary, "Kernels: " + names)->capture_default_str());
+  group(command.add_option("-N,--kernels", o.kernels, "N, kernels in the dictionary")
+            ->check(kCount)
+            ->capture_default_str());
+  group(command
+            .add_option("-D,--features", o.features,
+                        "D, features per kernel (default: min(100, budget / 2M))")
+            ->check(kCount));
+  group(command.add_option("-b,--budget", o.budget, "Most numbers a client may send per step")
+            ->check(kCount)
+            ->capture_default_str());
+  group(command.add_flag("--orthogonal", o.orthogonal, "Orthogonal features"));
+  group(command.add_option("-x,--exploration", o.exploration, "xi, in (0, 1]")
+            ->capture_default_str());
+  group(command.add_option("--learning-rate", o.learning_rate, "eta (default: 1/sqrt(steps))"));
+  group(command.add_option("--weight-rate", o.weight_rate, "eta_k (default: 1/sqrt(steps))"));
+  group(command.add_option("--regularization", o.regularization, "lambda")->capture_default_str());
+  group(command.add_option_function<std::string>(
+      "--loss", [&o](const std::string& name) { o.loss.kind = ParseLoss(name); },
+      "squared, huber or logistic (default: squared)"));
+  group(command.add_option("--huber-delta", o.loss.delta, "Huber: where the loss becomes linear")
+            ->capture_default_str());
+}
+
+void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("Experiment"); };
+  group(command.add_option("-r,--repetitions", o.repetitions, "Feature draws")
+            ->check(kCount)
+            ->capture_default_str());
+  group(command
+            .add_option_function<std::string>(
+                "--weights", [&o](const std::string& name) { o.carry_weights = name == "carried"; },
+                "Clients' weights at each repetition: reset, or carried as in the paper's tables "
+                "(default: reset)")
+            ->check(CLI::IsMember({"reset", "carried"})));
+  group(command
+            .add_option("--participation", o.participation,
+                        "Probability that a client takes part in a step")
+            ->capture_default_str());
+  group(command.add_option("--seed", o.seed, "Seed of everything random")->capture_default_str());
+  group(command.add_option("-j,--threads", o.threads, "Threads; 0: all cores")
+            ->capture_default_str());
+}
+
+CLI::Option& AddCountList(CLI::App& command, const std::string& names,
+                          std::vector<std::size_t>& values, const std::string& help) {
+  return *command.add_option(names, values, help)->delimiter(',')->check(kCount);
+}
+
+}  // namespace polykern

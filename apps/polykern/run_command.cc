@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/data/source.h"
+#include "polykern/sim/experiment.h"
+#include "polykern/sim/result.h"
+
+namespace polykern {
+namespace {
+
+/// Everything `polykern run` can be told.
+struct RunOptions {
+  SourceOptions source;
+  ExperimentOptions experiment;
+  AlgorithmOptions algorithm;
+  std::vector<std::string> algorithms = {"all"};
+  std::vector<std::size_t> kernels_per_upload;  ///< empty: the paper's 1, 25 and 51
+  std::string out;                              ///< folder for result.json; empty: none
+  std::string format = "text";
+  std::string command;  ///< as typed
+};
+
+std::vector<Row> MakeRows(const RunOptions& options) {
+  std::vector<std::string> names = options.algorithms;
+  if (std::ranges::find(names, "all") != names.end()) {
+    names.assign(AlgorithmNames().begin(), AlgorithmNames().end());
+  }
+  std::vector<std::size_t> uploads = options.kernels_per_upload;
+  if (uploads.empty() && options.algorithm.features) uploads = {1};
+  if (uploads.empty()) {  // the paper's, as far as dictionary and budget reach
+    for (const std::size_t m : {1, 25, 51}) {
+      if (m <= options.algorithm.kernels && 2 * m <= options.algorithm.budget) uploads.push_back(m);
+    }
+    if (uploads.empty()) uploads = {1};
+  }
+  std::vector<Row> rows;
+  for (const std::string& name : names) {
+    for (const std::size_t m : uploads) {
+      Row row{name, options.algorithm};
+      row.options.kernels_per_upload = m;
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::string DescribeSource(const Source& source, const RunOptions& options) {
+  const Stream& stream = *source.stream;
+  std::string text = source.name + ": " + std::to_string(stream.clients()) + " clients";
+  const std::size_t sites = stream.site_names().size();
+  if (sites > 1) text += " at " + std::to_string(sites) + " sites";
+  text += ", " + std::to_string(stream.steps()) + " steps, " + std::to_string(stream.dimension()) +
+          " inputs";
+  if (source.rows > 0) text += "; " + std::to_string(source.rows) + " rows";
+  if (source.dropped_rows > 0) {
+    text += " (" + std::to_string(source.dropped_rows) + " with missing cells left out)";
+  }
+  if (source.clipped_values > 0) {
+    text += ", " + std::to_string(source.clipped_values) + " values clipped to their range";
+  }
+  text += "\n" + std::to_string(options.experiment.repetitions) + " feature draws, weights " +
+          (options.experiment.carry_weights ? "carried" : "reset") + ", seed " +
+          std::to_string(options.experiment.seed) + "\n";
+  return text;
+}
+
+std::string ResultTable(const std::vector<RowResult>& results) {
+  std::vector<std::vector<std::string>> cells;
+  for (const RowResult& r : results) {
+    const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
+    cells.push_back({r.row.algorithm, std::to_string(r.row.options.kernels_per_upload),
+                     std::to_string(r.features),
+                     Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
+                     Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2),
+                     r.regret_bound ? Fixed(*r.regret_bound, 1) : "-",
+                     std::to_string(r.uplink_numbers), Bytes(r.uplink_bytes),
+                     Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
+  }
+  return FormatTable({"algorithm", "M", "D", "MSE x 1e-3", "regret", "bound", "numbers up", "up",
+                      "down", "us/sample"},
+                     cells);
+}
+
+/// What a reader should take from the table, in a line or two.
+std::string Remarks(const std::vector<RowResult>& results) {
+  std::string text;
+  const RowResult* best = nullptr;
+  std::size_t over = 0;
+  bool bounded = false;
+  bool unit = true;
+  for (const RowResult& r : results) {
+    if (r.divergence) continue;
+    if (best == nullptr || r.mse.mean < best->mse.mean) best = &r;
+    bounded |= r.regret_bound.has_value();
+    if (r.regret_bound) unit &= r.unit_losses;
+    over += r.over_bound;
+  }
+  if (best != nullptr && results.size() > 1) {
+    text += "Lowest error: " + best->row.algorithm +
+            " with M = " + std::to_string(best->row.options.kernels_per_upload) +
+            ", D = " + std::to_string(best->features) + ".\n";
+  }
+  if (bounded && over > 0) {
+    text += "Theorem 2's bound is broken by " + std::to_string(over) + " client runs.\n";
+  } else if (bounded) {
+    text +=
+        unit ? "Theorem 2's bound on the regret holds for every client.\n"
+             : "Theorem 2's bound needs losses in [0, 1], which some clients exceed; it holds for "
+               "the others.\n";
+  }
+  return text;
+}
+
+void ReportDivergence(const std::vector<RowResult>& results) {
+  for (const RowResult& r : results) {
+    if (!r.divergence) continue;
+    throw Error(r.row.algorithm + " with M = " + std::to_string(r.row.options.kernels_per_upload) +
+                " diverged at step " + std::to_string(r.divergence->step + 1) + " of repetition " +
+                std::to_string(r.divergence->repetition + 1) +
+                ": lower --learning-rate or raise --exploration (" + r.divergence->message + ")");
+  }
+}
+
+void Execute(const RunOptions& options) {
+  const std::vector<Row> rows = MakeRows(options);
+  if (!options.out.empty()) CheckWritable(options.out);
+  CheckExperiment(rows, options.experiment);
+  const Source source = OpenSource(options.source);
+  Progress progress;
+  std::vector<RowResult> results;
+  {
+    const ProgressBar bar(progress, source.name);
+    results = RunExperiment(*source.stream, rows, options.experiment, progress);
+  }
+  const std::string json =
+      ResultJson(source, options.source, options.experiment, results, options.command);
+  if (!options.out.empty()) WriteFileAtomically(options.out, "result.json", json);
+  if (options.format == "json") {
+    std::cout << json;
+  } else {
+    std::cout << DescribeSource(source, options) << '\n'
+              << ResultTable(results) << '\n'
+              << Remarks(results);
+    if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
+  }
+  std::cout.flush();
+  ReportDivergence(results);
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& program, const std::string& typed) {
+  auto options = std::make_shared<RunOptions>();
+  options->command = typed;
+  CLI::App& run = *program.add_subcommand("run",
+                                          "Simulate a federation and compare algorithms.\n"
+                                          "Example: polykern run --data my.csv --target price "
+                                          "--site city --clients 20 --out out");
+  AddSourceOptions(run, options->source);
+  AddAlgorithmOptions(run, options->algorithm);
+  run.add_option("-a,--algorithm", options->algorithms, "Algorithms, or all")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->group("Algorithm");
+  AddCountList(run, "-M,--kernels-per-upload", options->kernels_per_upload,
+               "M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
+      .group("Algorithm");
+  AddExperimentOptions(run, options->experiment);
+  run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")
+      ->group("Output");
+  run.add_option("--format", options->format, "text or json, on standard output")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str()
+      ->group("Output");
+  run.callback([options] {
+    options->source.seed = options->experiment.seed;
+    Execute(*options);
+  });
+}
+
+}  // namespace polykern

@@ -1,0 +1,156 @@
+#include "polykern/algorithms/pof_mkl.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "polykern/algorithms/summing_server.h"
+#include "polykern/core/experts.h"
+#include "polykern/core/random.h"
+#include "polykern/core/random_features.h"
+#include "polykern/core/subset.h"
+
+namespace polykern {
+namespace {
+
+class PofMkl final : public Algorithm {
+ public:
+  PofMkl(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options,
+         const Problem& problem)
+      : bank_(std::move(bank)),
+        kernels_(bank_->kernels()),
+        width_(bank_->feature_size()),
+        per_upload_(options.kernels_per_upload),
+        exploration_(options.exploration),
+        regularization_(options.regularization),
+        loss_(options.loss),
+        seed_(problem.seed),
+        shape_{kernels_, width_, per_upload_} {
+    assert(problem.horizon > 0 || (options.learning_rate && options.weight_rate));
+    const double by_horizon = 1 / std::sqrt(static_cast<double>(problem.horizon));
+    learning_rate_ = options.learning_rate.value_or(by_horizon);
+    weight_rate_ = options.weight_rate.value_or(by_horizon);
+  }
+
+  std::string_view name() const override { return "pof-mkl"; }
+  const ModelShape& shape() const override { return shape_; }
+  const Loss& loss() const override { return loss_; }
+  std::size_t experts() const override { return kernels_; }
+  double weight_rate() const override { return weight_rate_; }
+  std::size_t state_size() const override { return kernels_; }
+  std::unique_ptr<Server> NewServer() const override { return NewSummingServer(shape_); }
+
+  // The step numbers below are those of docs/algorithm.md. Step 6 stands first: the bins depend
+  // only on the weights before step 5, so drawing early changes nothing and lets step 2 keep the
+  // features of the chosen kernels alone.
+  void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
+    const std::size_t clients = samples.clients.size();
+    Prepare(clients, w);
+    for (std::size_t c = 0; c < clients; ++c) {
+      const std::span<const double> losses(samples.state[c], kernels_);
+      const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
+      const auto chosen = std::span(w.chosen).subspan(c * per_upload_, per_upload_);
+      HedgeWeights(losses, weight_rate_, weights);
+      const double uniform =
+          samples.uniforms.empty()
+              ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
+              : samples.uniforms[c];
+      // 6. Subset choice (10).
+      const Bin bin =
+          ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order, chosen);
+      std::fill(chosen.begin() + static_cast<std::ptrdiff_t>(bin.count), chosen.end(), kNoKernel);
+      w.probability[c] = bin.probability;
+    }
+    // 2. Features (6), and 3. per-kernel predictions f_i = theta_i . z_i(x).
+    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, w.chosen, per_upload_, w.f, w.z},
+                    w.features);
+    // 4. Combination (9).
+    for (std::size_t c = 0; c < clients; ++c) {
+      double prediction = 0;
+      for (std::size_t i = c * kernels_; i < (c + 1) * kernels_; ++i) {
+        prediction += w.weights[i] * double{w.f[i]};
+      }
+      w.predictions[c] = prediction;
+    }
+  }
+
+  void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
+             Workspace& w) const override {
+    MeasureNorms(broadcast, w);
+    w.updates.Clear();
+    w.updates.step = broadcast.step;
+    for (std::size_t c = 0; c < samples.clients.size(); ++c) {
+      // 5. Weights (12): log w_i = -eta_k L_i, so adding to the cumulative loss is the update.
+      const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
+      for (std::size_t i = 0; i < kernels_; ++i) {
+        losses[i] =
+            loss_.Value(double{w.f[c * kernels_ + i]}, labels[c]) + regularization_ * w.norms[i];
+        samples.state[c][i] += losses[i];
+      }
+      // 7. Local update (11), for the chosen kernels.
+      for (std::size_t slot = c * per_upload_; slot < (c + 1) * per_upload_; ++slot) {
+        if (w.chosen[slot] != kNoKernel) AddStep(broadcast, c, slot, labels[c], w);
+      }
+      w.updates.clients.push_back(samples.clients[c]);
+      w.updates.first.push_back(w.updates.blocks.size());
+      w.updates.probability.push_back(w.probability[c]);
+    }
+  }
+
+ private:
+  void Prepare(std::size_t clients, Workspace& w) const {
+    w.predictions.resize(clients);
+    w.probability.resize(clients);
+    w.kernel_losses.resize(clients * kernels_);
+    w.weights.resize(clients * kernels_);
+    w.f.resize(clients * kernels_);
+    w.chosen.resize(clients * per_upload_);
+    w.z.resize(clients * per_upload_ * width_);
+    w.order.resize(kernels_);
+  }
+
+  void MeasureNorms(const Broadcast& broadcast, Workspace& w) const {
+    w.norms.assign(kernels_, 0);
+    for (std::size_t i = 0; i < kernels_; ++i) {
+      const auto theta = std::span(broadcast.model).subspan(i * width_, width_);
+      for (const float value : theta) w.norms[i] += double{value} * double{value};
+    }
+  }
+
+  /// Appends s_i = (eta / p) (slope z_i + 2 lambda theta_i) to the updates  (11).
+  void AddStep(const Broadcast& broadcast, std::size_t c, std::size_t slot, double label,
+               Workspace& w) const {
+    const std::size_t kernel = w.chosen[slot];
+    const double rate = learning_rate_ / w.probability[c];
+    const double f = double{w.f[c * kernels_ + kernel]};
+    const auto along_z = static_cast<float>(rate * loss_.Slope(f, label));
+    const auto along_theta = static_cast<float>(rate * 2 * regularization_);
+    const float* z = w.z.data() + slot * width_;
+    const float* theta = broadcast.model.data() + kernel * width_;
+    const std::size_t start = w.updates.values.size();
+    w.updates.blocks.push_back(w.chosen[slot]);
+    w.updates.values.resize(start + width_);
+    float* step = w.updates.values.data() + start;
+    for (std::size_t j = 0; j < width_; ++j) step[j] = along_z * z[j] + along_theta * theta[j];
+  }
+
+  std::shared_ptr<const KernelBank> bank_;
+  std::size_t kernels_;     // N
+  std::size_t width_;       // F
+  std::size_t per_upload_;  // M
+  double exploration_;      // xi
+  double regularization_;   // lambda
+  Loss loss_;
+  std::uint64_t seed_;
+  ModelShape shape_;
+  double learning_rate_ = 0;  // eta
+  double weight_rate_ = 0;    // eta_k
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> NewPofMkl(std::shared_ptr<const KernelBank> bank,
+                                     const AlgorithmOptions& options, const Problem& problem) {
+  return std::make_unique<PofMkl>(std::move(bank), options, problem);
+}
+
+}  // namespace polykern

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/options.h"
+#include "polykern/core/kernel_bank.h"
+
+namespace polykern {
+
+/// POF-MKL, Algorithm 2 of the paper: a shared theta_i per kernel, a private mix of kernels per
+/// client, and at most M kernels sent per step. A client's state is its N cumulative losses.
+/// Uses kernels_per_upload, exploration, learning_rate, weight_rate, regularization and loss of the
+/// options, which must have passed CheckOptions; rates that are unset become 1 / sqrt(horizon).
+std::unique_ptr<Algorithm> NewPofMkl(std::shared_ptr<const KernelBank> bank,
+                                     const AlgorithmOptions& options, const Problem& problem);
+
+}  // namespace polykern

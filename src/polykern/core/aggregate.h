@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace polykern {
+
+/// Sums of float vectors with the same bits in any order: each number is rounded once to a multiple
+/// of 2^-30 and added as a 64-bit integer, which is associative. Sums made apart (by threads, by
+/// processes) are merged by adding. Exact up to 2^24 terms of size 512; more terms are refused.
+/// One thread at a time.
+class ExactSum {
+ public:
+  static constexpr double kUnit = 0x1p-30;
+  static constexpr float kLimit = 512;  ///< the largest representable term
+  static constexpr std::uint64_t kMaxTerms = std::uint64_t{1} << 24;
+
+  explicit ExactSum(std::size_t size) : sums_(size) {}
+
+  /// True if every value is finite and at most kLimit in size: Add's precondition.
+  static bool Representable(std::span<const float> values);
+
+  /// Adds values to the places offset, offset + 1, ..
+  void Add(std::size_t offset, std::span<const float> values);
+  void Merge(const ExactSum& other);
+  void Clear();
+
+  std::size_t size() const { return sums_.size(); }
+  double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * kUnit; }
+
+ private:
+  std::vector<std::int64_t> sums_;
+};
+
+}  // namespace polykern

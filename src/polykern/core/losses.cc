@@ -1,0 +1,57 @@
+#include "polykern/core/losses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+double Sigmoid(double f) {
+  return 1 / (1 + std::exp(-f));
+}
+
+}  // namespace
+
+double Loss::Value(double f, double y) const {
+  const double error = f - y;
+  switch (kind) {
+    case LossKind::kSquared:
+      return error * error;
+    case LossKind::kHuber: {
+      const double size = std::abs(error);
+      return size <= delta ? error * error : delta * (2 * size - delta);
+    }
+    case LossKind::kLogistic:  // ln(1 + e^f) without overflow
+      return std::max(f, 0.0) + std::log1p(std::exp(-std::abs(f))) - y * f;
+  }
+  return 0;
+}
+
+double Loss::Slope(double f, double y) const {
+  const double error = f - y;
+  switch (kind) {
+    case LossKind::kSquared:
+      return 2 * error;
+    case LossKind::kHuber:
+      return 2 * std::clamp(error, -delta, delta);
+    case LossKind::kLogistic:
+      return Sigmoid(f) - y;
+  }
+  return 0;
+}
+
+double Loss::Predicted(double f) const {
+  return kind == LossKind::kLogistic ? Sigmoid(f) : f;
+}
+
+LossKind ParseLoss(std::string_view name) {
+  if (name == "squared") return LossKind::kSquared;
+  if (name == "huber") return LossKind::kHuber;
+  if (name == "logistic") return LossKind::kLogistic;
+  throw Error("unknown loss '" + std::string(name) + "'; there are: squared, huber, logistic");
+}
+
+}  // namespace polykern

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+namespace polykern {
+
+/// What a prediction f costs when the label is y. All are convex in f; the value and the slope in
+/// f are all that an algorithm needs.
+enum class LossKind {
+  kSquared,   ///< (f - y)^2
+  kHuber,     ///< (f - y)^2 up to |f - y| = delta, then the tangent: 2 delta |f - y| - delta^2
+  kLogistic,  ///< ln(1 + e^f) - y f, for labels 0 and 1; f is the log-odds
+};
+
+struct Loss {
+  LossKind kind = LossKind::kSquared;
+  double delta = 0.1;  ///< Huber only, > 0; labels are scaled to [0, 1]
+
+  double Value(double f, double y) const;
+  /// d Value / d f.
+  double Slope(double f, double y) const;
+  /// What a user calls the prediction: f itself, or the probability of label 1 (logistic).
+  double Predicted(double f) const;
+};
+
+/// squared, huber or logistic; throws Error for any other name.
+LossKind ParseLoss(std::string_view name);
+
+}  // namespace polykern

@@ -1,0 +1,142 @@
+#include "polykern/core/losses.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+struct Case {
+  std::string name;
+  Loss loss;
+  std::vector<double> labels;
+};
+
+std::vector<Case> Cases() {
+  return {{"Squared", {LossKind::kSquared}, {-0.5, 0, 0.3, 1}},
+          {"Huber", {LossKind::kHuber, 0.1}, {-0.5, 0, 0.3, 1}},
+          {"WideHuber", {LossKind::kHuber, 2.5}, {-0.5, 0, 0.3, 1}},
+          {"Logistic", {LossKind::kLogistic}, {0, 1}}};
+}
+
+class EveryLoss : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryLoss, HasTheSlopeOfItsValue) {
+  const Loss& loss = GetParam().loss;
+  const double h = 1e-5;
+  for (const double y : GetParam().labels) {
+    for (double f = -6.03; f < 6; f += 0.11) {  // misses Huber's knees by more than h
+      const double difference = (loss.Value(f + h, y) - loss.Value(f - h, y)) / (2 * h);
+      // Rounding of values up to 50 over 2h, and h^2 times a third derivative below 1.
+      EXPECT_NEAR(loss.Slope(f, y), difference, 2e-9) << "f " << f << " y " << y;
+    }
+  }
+}
+
+TEST_P(EveryLoss, IsConvexInThePrediction) {
+  const Loss& loss = GetParam().loss;
+  for (const double y : GetParam().labels) {
+    for (double a = -5; a < 5; a += 0.37) {
+      for (double b = a + 0.01; b < 5; b += 0.53) {
+        EXPECT_LE(loss.Value((a + b) / 2, y), (loss.Value(a, y) + loss.Value(b, y)) / 2 + 1e-14);
+        EXPECT_LE(loss.Slope(a, y), loss.Slope(b, y));
+      }
+    }
+  }
+}
+
+TEST_P(EveryLoss, DoesNotOverflowAtHugePredictions) {
+  const Loss& loss = GetParam().loss;
+  for (const double y : GetParam().labels) {
+    for (const double f : {-1000.0, 1000.0}) {
+      EXPECT_TRUE(std::isfinite(loss.Value(f, y)));
+      EXPECT_GE(loss.Value(f, y), 0);
+      EXPECT_TRUE(std::isfinite(loss.Slope(f, y)));
+      EXPECT_TRUE(std::isfinite(loss.Predicted(f)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryLoss, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(SquaredLoss, IsTheSquareOfTheError) {
+  const Loss loss;
+  EXPECT_DOUBLE_EQ(loss.Value(0.75, 0.5), 0.0625);
+  EXPECT_DOUBLE_EQ(loss.Slope(0.75, 0.5), 0.5);
+  EXPECT_DOUBLE_EQ(loss.Slope(0.25, 0.5), -0.5);
+  EXPECT_EQ(loss.Predicted(0.75), 0.75);
+}
+
+TEST(HuberLoss, IsQuadraticInsideAndTheTangentOutside) {
+  const Loss loss{LossKind::kHuber, 0.5};
+  EXPECT_DOUBLE_EQ(loss.Value(1.25, 1), 0.0625);
+  EXPECT_DOUBLE_EQ(loss.Value(4, 1), 2 * 0.5 * 3 - 0.25);
+  EXPECT_DOUBLE_EQ(loss.Value(-2, 1), 2 * 0.5 * 3 - 0.25);
+  EXPECT_DOUBLE_EQ(loss.Slope(4, 1), 1);
+  EXPECT_DOUBLE_EQ(loss.Slope(-2, 1), -1);
+  EXPECT_EQ(loss.Predicted(4), 4);
+}
+
+TEST(HuberLoss, IsContinuousWithItsSlopeAtTheKnees) {
+  for (const double delta : {0.01, 0.1, 1.0, 7.0}) {
+    const Loss loss{LossKind::kHuber, delta};
+    for (const double side : {-1.0, 1.0}) {
+      const double inside = side * delta * (1 - 1e-12);
+      const double outside = side * delta * (1 + 1e-12);
+      EXPECT_NEAR(loss.Value(inside, 0), loss.Value(outside, 0), 1e-11 * delta * delta);
+      EXPECT_NEAR(loss.Slope(inside, 0), loss.Slope(outside, 0), 1e-11 * delta);
+      EXPECT_NEAR(loss.Value(outside, 0), delta * delta, 1e-11 * delta * delta);
+    }
+  }
+}
+
+TEST(LogisticLoss, IsTheNegativeLogOfTheProbabilityOfTheLabel) {
+  const Loss loss{LossKind::kLogistic};
+  for (double f = -20; f <= 20; f += 0.5) {
+    const double p = loss.Predicted(f);
+    EXPECT_NEAR(p, 1 / (1 + std::exp(-f)), 1e-15);
+    EXPECT_NEAR(loss.Value(f, 1), std::log1p(std::exp(-f)), 1e-14);
+    EXPECT_NEAR(loss.Value(f, 0), std::log1p(std::exp(f)), 1e-14);
+    EXPECT_NEAR(loss.Slope(f, 1), p - 1, 1e-15);
+    EXPECT_NEAR(loss.Slope(f, 0), p, 1e-15);
+  }
+}
+
+TEST(LogisticLoss, IsExactFarOutWhereTheExponentialWouldOverflow) {
+  const Loss loss{LossKind::kLogistic};
+  EXPECT_EQ(loss.Value(1000, 0), 1000);
+  EXPECT_EQ(loss.Value(1000, 1), 0);
+  EXPECT_EQ(loss.Value(-1000, 0), 0);
+  EXPECT_EQ(loss.Value(-1000, 1), 1000);
+  EXPECT_EQ(loss.Predicted(1000), 1);
+  EXPECT_EQ(loss.Predicted(-1000), 0);
+  EXPECT_EQ(loss.Slope(-1000, 1), -1);
+}
+
+TEST(ParseLoss, KnowsEveryName) {
+  EXPECT_EQ(ParseLoss("squared"), LossKind::kSquared);
+  EXPECT_EQ(ParseLoss("huber"), LossKind::kHuber);
+  EXPECT_EQ(ParseLoss("logistic"), LossKind::kLogistic);
+}
+
+TEST(ParseLoss, RefusesAnyOtherNameAndListsTheKnownOnes) {
+  for (const char* name : {"hinge", "", "Squared", "squared "}) {
+    try {
+      ParseLoss(name);
+      FAIL() << "accepted '" << name << "'";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("'" + std::string(name) + "'"));
+      EXPECT_THAT(error.what(), testing::HasSubstr("squared, huber, logistic"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace polykern

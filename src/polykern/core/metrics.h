@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace polykern {
+
+/// Theorem 2: a client's regret is at most ln N / eta_k + eta_k T / 2 if its losses lie in [0, 1].
+double RegretBound(std::size_t kernels, double weight_rate, std::size_t steps);
+
+/// Mean and standard deviation (over the population) of some numbers; {0, 0} for none.
+struct Spread {
+  double mean = 0;
+  double deviation = 0;
+};
+Spread SpreadOf(std::span<const double> values);
+
+/// Running totals of some clients: squared errors, losses, and the losses of each kernel, which
+/// regret (14) is measured against. Clients are independent: threads may record different ones.
+class Scoreboard {
+ public:
+  Scoreboard(std::size_t clients, std::size_t kernels);
+
+  /// One prediction of one client: its squared error and loss, and the loss of each kernel.
+  void Record(std::size_t client, double squared_error, double loss,
+              std::span<const double> kernel_losses);
+
+  std::size_t clients() const { return totals_.size(); }
+  std::uint64_t Steps(std::size_t client) const { return totals_[client].steps; }
+  double SquaredError(std::size_t client) const { return totals_[client].squared_error; }
+  /// sum_t loss - min_i sum_t L_i  (14).
+  double Regret(std::size_t client) const { return totals_[client].loss - Best(client); }
+  /// False once the prediction or a kernel had a loss outside [0, 1]: Theorem 2's premise.
+  bool LossesInUnitRange(std::size_t client) const { return totals_[client].unit_range; }
+
+  /// All totals as numbers, and back; Load needs a span that Save made for the same sizes.
+  std::vector<double> Save() const;
+  void Load(std::span<const double> saved);
+
+ private:
+  struct Totals {
+    double squared_error = 0;
+    double loss = 0;
+    std::uint64_t steps = 0;
+    bool unit_range = true;
+  };
+  double Best(std::size_t client) const;
+
+  std::size_t kernels_;
+  std::vector<Totals> totals_;
+  std::vector<double> kernel_losses_;
+};
+
+}  // namespace polykern

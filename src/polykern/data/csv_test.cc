@@ -1,0 +1,187 @@
+#include "polykern/data/csv.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "polykern/core/error.h"
+#include "polykern/data/temp_folder-inl.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows Scan(const CsvFile& file) {
+  Rows result;
+  RowScanner rows = file.Rows();
+  while (rows.Next()) {
+    std::vector<std::string>& row = result.emplace_back();
+    for (const Cell& cell : rows.cells()) row.push_back(cell.Unescape());
+  }
+  return result;
+}
+
+class Csv : public testing::Test {
+ protected:
+  CsvFile Open(std::string_view text, char delimiter = 0, HeaderLine header = HeaderLine::kAuto) {
+    return OpenCsv(folder_.Write("some.csv", text), delimiter, header);
+  }
+  std::string Complaint(std::string_view text, char delimiter = 0) {
+    return MessageOf([&] { Scan(Open(text, delimiter)); });
+  }
+
+  TempFolder folder_;
+};
+
+TEST(Cells, AreNumbersMissingOrText) {
+  const auto kind = [](std::string_view text) {
+    double ignored = 0;
+    return ParseCell(text, ignored);
+  };
+  for (const char* text : {"0", "-7", "+3", "1.5", "-.5", "2.", "1e-3", "+1E+5",
+                           "123456789012345678", "-7541.2642999999225"}) {
+    EXPECT_EQ(kind(text), CellKind::kNumber) << text;
+  }
+  for (const char* text : {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "inf", "-inf",
+                           "Inf", "+inf", "-nan"}) {
+    EXPECT_EQ(kind(text), CellKind::kMissing) << text;
+  }
+  for (const char* text :
+       {"NNW", "1,5", "0x10", "1 2", "-", "+", "+-1", "--1", "1e", "12a", "1e999", "naval"}) {
+    EXPECT_EQ(kind(text), CellKind::kText) << text;
+  }
+}
+
+TEST(Cells, GiveTheNearestDouble) {
+  for (const char* text : {"0.1", "-7541.2642999999225", "123456789012345678", "-42", "+3.25e2"}) {
+    double value = 0;
+    EXPECT_EQ(ParseCell(text, value), CellKind::kNumber);
+    EXPECT_EQ(value, std::strtod(text, nullptr)) << text;
+  }
+  double zero = 1;
+  ParseCell("-0", zero);
+  EXPECT_EQ(zero, 0);
+}
+
+TEST_F(Csv, ReadsAPlainFile) {
+  const CsvFile file = Open("a,b\n1,2\n3,4\n");
+  EXPECT_TRUE(file.has_header);
+  EXPECT_THAT(file.names, ElementsAre("a", "b"));
+  EXPECT_EQ(Scan(file), (Rows{{"1", "2"}, {"3", "4"}}));
+}
+
+TEST_F(Csv, AcceptsCarriageReturnsAByteOrderMarkAndNoLastNewline) {
+  const CsvFile file = Open("\xEF\xBB\xBF\"a\",b\r\n1,2\r\n3,4");
+  EXPECT_THAT(file.names, ElementsAre("a", "b"));
+  EXPECT_EQ(Scan(file), (Rows{{"1", "2"}, {"3", "4"}}));
+}
+
+TEST_F(Csv, UnderstandsQuotes) {
+  const CsvFile file =
+      Open("a,b,c\n \"x, y\" ,\"say \"\"hi\"\"\",\"\"\n\"two\nlines\",5\" pipe,3\n");
+  EXPECT_EQ(Scan(file), (Rows{{"x, y", "say \"hi\"", ""}, {"two\nlines", "5\" pipe", "3"}}));
+}
+
+TEST_F(Csv, CountsLinesInsideQuotesAndSkipsBlankOnes) {
+  const CsvFile file = Open("\na,b\n\n1,\"two\nlines\"\n  \n3,4\n");
+  RowScanner rows = file.Rows();
+  ASSERT_TRUE(rows.Next());
+  EXPECT_EQ(rows.line(), 4U);
+  ASSERT_TRUE(rows.Next());
+  EXPECT_EQ(rows.line(), 7U);
+  EXPECT_FALSE(rows.Next());
+}
+
+TEST_F(Csv, DropsBlanksAroundCells) {
+  EXPECT_EQ(Scan(Open(" a , b \n 1 ,\t2 \n")), (Rows{{"1", "2"}}));
+}
+
+TEST_F(Csv, GuessesTheDelimiter) {
+  EXPECT_EQ(Open("a,b\n1,2\n").delimiter, ',');
+  EXPECT_EQ(Open("a;b\n1;2\n").delimiter, ';');
+  EXPECT_EQ(Open("a\tb\n1\t2\n").delimiter, '\t');
+  EXPECT_EQ(Open("  1.0e0   2.0e0\n  3 4\n").delimiter, ' ');
+  EXPECT_EQ(Open("1,5;2,5\n3,5;4,5\n").delimiter, ';');
+  EXPECT_EQ(Open("\"a;b\",c\n1,2\n").delimiter, ',');
+  EXPECT_EQ(Open("wind speed\n1\n2\n").delimiter, ',');
+  EXPECT_EQ(Open("a,b,c\n1,2\n").delimiter, ',');
+}
+
+TEST_F(Csv, ReadsColumnsDividedByBlanks) {
+  const CsvFile file = Open("   1.0   2.0 \n 3.0\t \t4.0\r\n5.0 6.0");
+  EXPECT_THAT(file.names, ElementsAre("c1", "c2"));
+  EXPECT_EQ(Scan(file), (Rows{{"1.0", "2.0"}, {"3.0", "4.0"}, {"5.0", "6.0"}}));
+}
+
+TEST_F(Csv, KeepsEmptyCellsBetweenTabs) {
+  EXPECT_EQ(Scan(Open("a\tb\tc\n1\t\t3\n")), (Rows{{"1", "", "3"}}));
+}
+
+TEST_F(Csv, SeesWhetherThereIsAHeader) {
+  EXPECT_TRUE(Open("a,b\n1,2\n").has_header);
+  EXPECT_FALSE(Open("1,2\n3,4\n").has_header);
+  EXPECT_FALSE(Open("1,NNW\n3,N\n").has_header);
+  EXPECT_FALSE(Open("NA,?\n3,4\n").has_header);
+  EXPECT_TRUE(Open("1,2\n3,4\n", 0, HeaderLine::kYes).has_header);
+  EXPECT_FALSE(Open("a,b\n1,2\n", 0, HeaderLine::kNo).has_header);
+}
+
+TEST_F(Csv, NamesColumnsThatHaveNoName) {
+  EXPECT_THAT(Open(",a,\n1,2,3\n").names, ElementsAre("c1", "a", "c3"));
+  EXPECT_THAT(Open("1,2\n").names, ElementsAre("c1", "c2"));
+}
+
+TEST_F(Csv, NamesTheLineOfARaggedRow) {
+  EXPECT_THAT(Complaint("a,b\n1,2\n3\n"), HasSubstr("some.csv, line 3: 2 cells expected, 1 found"));
+  EXPECT_THAT(Complaint("1,2\n1,2,3\n"), HasSubstr("line 2: 2 cells expected, 3 found"));
+}
+
+TEST_F(Csv, NamesTheLineOfABadQuote) {
+  EXPECT_THAT(Complaint("a,b\n1,\"2\n3,4\n"), HasSubstr("line 2: a quote is opened and never"));
+  EXPECT_THAT(Complaint("a,b\n1,2\n\"x\"y,4\n"), HasSubstr("line 3: text follows a closing quote"));
+}
+
+TEST_F(Csv, SaysThatAFileIsMissing) {
+  const std::string path = folder_.path() + "/nothing.csv";
+  EXPECT_EQ(MessageOf([&] { OpenCsv(path, 0, HeaderLine::kAuto); }),
+            path + ": there is no such file; check the path");
+}
+
+TEST_F(Csv, SaysThatAFolderIsNoFile) {
+  EXPECT_EQ(MessageOf([&] { OpenCsv(folder_.path(), 0, HeaderLine::kAuto); }),
+            folder_.path() + ": this is a folder; name a file in it");
+}
+
+TEST_F(Csv, SaysThatAFileIsEmpty) {
+  EXPECT_THAT(Complaint(""), HasSubstr("some.csv: the file is empty"));
+  EXPECT_THAT(Complaint("\xEF\xBB\xBF \r\n\n"), HasSubstr("some.csv: the file is empty"));
+}
+
+TEST_F(Csv, SaysThatThereIsOnlyAHeader) {
+  EXPECT_THAT(Complaint("a,b\n"), HasSubstr("column names but no row below it"));
+  EXPECT_THAT(Complaint("a,b\n\n  \n"), HasSubstr("column names but no row below it"));
+}
+
+TEST_F(Csv, SaysThatTwoColumnsHaveOneName) {
+  EXPECT_THAT(Complaint("a,b,a\n1,2,3\n"),
+              EndsWith("some.csv, line 1: two columns are called \"a\"; give every column its own "
+                       "name"));
+}
+
+TEST_F(Csv, SaysThatAFileIsNotText) {
+  EXPECT_THAT(Complaint(std::string_view("a,b\n1\0,2\n", 9)),
+              HasSubstr("not a text file (zero byte at offset 5)"));
+  EXPECT_THAT(Complaint(std::string_view("\xFF\xFE\x61\0", 4)), HasSubstr("save it as UTF-8"));
+}
+
+TEST_F(Csv, RefusesADelimiterThatCannotBeOne) {
+  EXPECT_THAT(Complaint("a,b\n1,2\n", '.'), HasSubstr("cannot be the delimiter"));
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polykern/data/scaling.h"
+#include "polykern/data/table.h"
+
+namespace polykern {
+
+/// Which columns mean what, and how they are read and scaled.
+struct DatasetOptions {
+  std::string name = {};    ///< for reports; empty: the first file's name
+  std::string target = {};  ///< the column to predict; must be given
+  std::string site = {};    ///< the column that groups rows; empty: see site_per_file
+  std::string client = {};  ///< the column that says whose row it is; empty: none
+  /// The inputs, in this order; empty: every other column of numbers, in the order of the file.
+  std::vector<std::string> features = {};
+  std::vector<std::string> exclude = {};  ///< no inputs, although they hold numbers
+  std::vector<std::string> categorical =
+      {};                     ///< inputs that hold texts, coded as they first appear
+  bool site_per_file = true;  ///< without a site column, every file is a site
+  std::vector<std::string> site_names =
+      {};                       ///< of the files, in their order; empty: the file names
+  TableOptions table = {};      ///< the form of the files
+  ScalingOptions scaling = {};  ///< to a common size
+};
+
+/// Rows ready to learn from, scaled, in the order of the files. A plain value; immutable in use,
+/// so any number of threads may read it.
+struct Dataset {
+  std::string name;
+  std::size_t dimension = 0;          ///< inputs per row
+  std::vector<float> x;               ///< rows x dimension, row after row
+  std::vector<double> y;              ///< a label for each row
+  std::vector<std::uint32_t> site;    ///< for each row, its place in site_names
+  std::vector<std::uint32_t> client;  ///< for each row, its place in client_names; may be empty
+  std::vector<std::string> feature_names;
+  std::string target_name;
+  std::vector<std::string> site_names;  ///< at least one
+  std::vector<std::string> client_names;
+  std::vector<std::string> unused_columns;  ///< columns of the files that play no part
+  Scale scale;                              ///< how x and y were scaled
+  std::size_t dropped_rows = 0;             ///< left out because a value is missing
+  std::size_t clipped_inputs = 0;           ///< values outside their declared range
+  std::size_t clipped_labels = 0;
+
+  std::size_t rows() const { return y.size(); }
+  std::span<const float> Row(std::size_t row) const {
+    return std::span(x).subspan(row * dimension, dimension);
+  }
+};
+
+/// Reads the files and makes a data set of them. Scaling works in double, so that a large offset
+/// (a time in seconds, a map coordinate) costs no precision. Throws Error as ReadTable and
+/// ScaleFitter do, and for a target that is not named or that is also an input.
+Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions& options);
+
+/// The same from a table that holds the columns named in the options; without `features`, all its
+/// other columns are inputs. Of `options.table` nothing is used.
+Dataset MakeDataset(const Table& table, const DatasetOptions& options);
+
+}  // namespace polykern

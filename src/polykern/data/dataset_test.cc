@@ -1,0 +1,152 @@
+#include "polykern/data/dataset.h"
+
+#include <gmock/gmock.h>
+
+#include "polykern/core/error.h"
+#include "polykern/data/temp_folder-inl.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kStations =
+    "time,station,user,wd,temp,no2\n"
+    "1,north,u7,N,10,3\n"
+    "2,south,u3,S,NA,4\n"
+    "3,south,u3,S,20,5\n"
+    "4,north,u7,W,30,7\n";
+
+class DatasetTest : public testing::Test {
+ protected:
+  Dataset Load(const DatasetOptions& options) {
+    return LoadDataset({folder_.Write("stations.csv", kStations)}, options);
+  }
+  std::string Complaint(const DatasetOptions& options) {
+    return MessageOf([&] { Load(options); });
+  }
+
+  TempFolder folder_;
+  const ScalingOptions raw_ = {.kind = Scaling::kNone};
+};
+
+TEST_F(DatasetTest, TakesEveryOtherColumnOfNumbersAsInput) {
+  const Dataset data = Load({.target = "no2", .scaling = raw_});
+  EXPECT_EQ(data.name, "stations");
+  EXPECT_EQ(data.dimension, 2U);
+  EXPECT_THAT(data.feature_names, ElementsAre("time", "temp"));
+  EXPECT_THAT(data.x, ElementsAre(1, 10, 3, 20, 4, 30));
+  EXPECT_THAT(data.y, ElementsAre(3, 5, 7));
+  EXPECT_THAT(data.site_names, ElementsAre("all"));
+  EXPECT_THAT(data.site, ElementsAre(0, 0, 0));
+  EXPECT_THAT(data.client, IsEmpty());
+  EXPECT_THAT(data.unused_columns, ElementsAre("station", "user", "wd"));
+  EXPECT_EQ(data.dropped_rows, 1U);
+}
+
+TEST_F(DatasetTest, TakesTheNamedInputsInTheirOrder) {
+  const Dataset data =
+      Load({.target = "no2", .features = {"wd", "time"}, .categorical = {"wd"}, .scaling = raw_});
+  EXPECT_THAT(data.feature_names, ElementsAre("wd", "time"));
+  EXPECT_THAT(data.x, ElementsAre(0, 1, 1, 2, 1, 3, 2, 4));
+}
+
+TEST_F(DatasetTest, AddsCategoricalColumnsToTheDefaultInputs) {
+  const Dataset data =
+      Load({.target = "no2", .exclude = {"time"}, .categorical = {"wd"}, .scaling = raw_});
+  EXPECT_THAT(data.feature_names, ElementsAre("wd", "temp"));
+}
+
+TEST_F(DatasetTest, ReadsSitesAndClientsFromColumns) {
+  const Dataset data = Load({.target = "no2", .site = "station", .client = "user"});
+  EXPECT_THAT(data.site_names, ElementsAre("north", "south"));
+  EXPECT_THAT(data.site, ElementsAre(0, 1, 0));
+  EXPECT_THAT(data.client_names, ElementsAre("u7", "u3"));
+  EXPECT_THAT(data.client, ElementsAre(0, 1, 0));
+  EXPECT_THAT(data.feature_names, ElementsAre("time", "temp"));
+}
+
+TEST_F(DatasetTest, AcceptsNumbersAsSites) {
+  const Dataset data = Load({.target = "no2", .site = "time"});
+  EXPECT_THAT(data.site_names, ElementsAre("1", "3", "4"));
+  EXPECT_THAT(data.feature_names, ElementsAre("temp"));
+}
+
+TEST_F(DatasetTest, TakesEveryFileAsASite) {
+  const std::string one = folder_.Write("perth.csv", "a,t\n1,2\n3,4\n");
+  const std::string two = folder_.Write("sydney.csv", "a,t\n5,6\n");
+  DatasetOptions options = {.target = "t"};
+  const Dataset data = LoadDataset({one, two}, options);
+  EXPECT_THAT(data.site_names, ElementsAre("perth", "sydney"));
+  EXPECT_THAT(data.site, ElementsAre(0, 0, 1));
+  options.site_per_file = false;
+  EXPECT_THAT(LoadDataset({one, two}, options).site_names, ElementsAre("all"));
+}
+
+TEST_F(DatasetTest, TellsFilesOfOneNameApartByTheirFolders) {
+  const std::string one = folder_.Write("perth/data.csv", "a,t\n1,2\n3,4\n");
+  const std::string two = folder_.Write("sydney/data.csv", "a,t\n5,6\n");
+  EXPECT_THAT(LoadDataset({one, two}, {.target = "t"}).site_names, ElementsAre(one, two));
+}
+
+TEST_F(DatasetTest, ScalesByAllRows) {
+  const Dataset data = Load({.target = "no2", .scaling = {.kind = Scaling::kRange}});
+  EXPECT_THAT(data.y, ElementsAre(0, 0.5, 1));
+  EXPECT_THAT(data.x, ElementsAre(-1, -1, 2 * (2.0F / 3) - 1, 0, 1, 1));
+  EXPECT_EQ(data.scale.UnscaleLabel(0.5), 5);
+  EXPECT_EQ(data.clipped_inputs, 0U);
+}
+
+TEST_F(DatasetTest, CountsWhatADeclaredRangeClips) {
+  const Dataset data =
+      Load({.target = "no2",
+            .scaling = {.kind = Scaling::kRange, .ranges = {{"temp", {15, 25}}, {"no2", {0, 5}}}}});
+  EXPECT_EQ(data.clipped_inputs, 2U);
+  EXPECT_EQ(data.clipped_labels, 1U);
+  EXPECT_THAT(data.y, ElementsAre(0.6, 1, 1));
+}
+
+TEST_F(DatasetTest, NeedsATargetAndListsTheColumns) {
+  EXPECT_THAT(Complaint({}),
+              EndsWith("no target is given; as the column to predict, choose one of \"time\", "
+                       "\"station\", \"user\", \"wd\", \"temp\", \"no2\""));
+}
+
+TEST_F(DatasetTest, OffersNamesNearAnUnknownTarget) {
+  EXPECT_THAT(Complaint({.target = "NO"}), EndsWith("did you mean \"no2\"?"));
+}
+
+TEST_F(DatasetTest, RefusesATargetOfTexts) {
+  EXPECT_THAT(Complaint({.target = "wd"}),
+              HasSubstr("line 2, column \"wd\": \"N\" is not a number"));
+}
+
+TEST_F(DatasetTest, RefusesAColumnWithTwoMeanings) {
+  EXPECT_THAT(Complaint({.target = "no2", .features = {"temp", "no2"}}),
+              HasSubstr("\"no2\" is both the target and an input"));
+  EXPECT_THAT(Complaint({.target = "no2", .site = "no2"}),
+              HasSubstr("\"no2\" is both the target and the site"));
+  EXPECT_THAT(Complaint({.target = "no2", .site = "temp", .features = {"temp"}}),
+              HasSubstr("\"temp\" is both an input and the site"));
+  EXPECT_THAT(Complaint({.target = "no2", .features = {"temp", "temp"}}),
+              HasSubstr("\"temp\" is an input twice"));
+}
+
+TEST_F(DatasetTest, NeedsAnInput) {
+  EXPECT_THAT(Complaint({.target = "no2", .exclude = {"time", "temp"}}),
+              HasSubstr("no input column is left beside the target \"no2\""));
+}
+
+TEST_F(DatasetTest, NeedsANameForEveryFile) {
+  const std::string one = folder_.Write("perth.csv", "a,t\n1,2\n3,4\n");
+  EXPECT_THAT(MessageOf([&] {
+                LoadDataset({one, one}, {.target = "t", .site_names = {"perth"}});
+              }),
+              HasSubstr("1 site names for 2 files"));
+}
+
+}  // namespace
+}  // namespace polykern

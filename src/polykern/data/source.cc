@@ -1,0 +1,130 @@
+#include "polykern/data/source.h"
+
+#include <algorithm>
+
+#include "polykern/core/error.h"
+#include "polykern/data/dataset.h"
+#include "polykern/data/recipes.h"
+#include "polykern/data/synthetic.h"
+
+namespace polykern {
+namespace {
+
+const char* Name(Split split) {
+  return split == Split::kIid ? "iid" : split == Split::kSite ? "site" : "column";
+}
+
+const char* Name(Scaling scaling) {
+  return scaling == Scaling::kNone ? "none" : scaling == Scaling::kNorm ? "norm" : "range";
+}
+
+bool IsRecipe(const std::string& name) {
+  return std::ranges::any_of(Recipes(), [&](const Recipe& recipe) { return recipe.name == name; });
+}
+
+/// A bare word that is neither a known name nor looks like a path is a mistyped name.
+bool LooksLikeFile(const std::string& name) {
+  return name.find_first_of("./\\") != std::string::npos;
+}
+
+void CheckCount(const std::optional<std::size_t>& count, const char* option) {
+  if (count && *count == 0) throw Error(std::string(option) + " is 0; it must be at least 1");
+}
+
+Source OpenFleet(const SourceOptions& options) {
+  FleetOptions fleet;
+  fleet.clients = options.clients.value_or(fleet.clients);
+  fleet.steps = options.steps.value_or(fleet.steps);
+  fleet.noise = options.noise;
+  fleet.drift = options.drift;
+  fleet.seed = options.seed;
+  Source source;
+  source.stream = std::make_unique<SyntheticFleet>(fleet);
+  source.name = "synthetic";
+  source.split = "synthetic";
+  source.scaling = "none";
+  return source;
+}
+
+Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options) {
+  Source source;
+  source.name = dataset.name;
+  source.target = dataset.target_name;
+  source.scaling = Name(dataset.scale.kind);
+  source.split = Name(split.split);
+  source.rows = dataset.rows();
+  source.dropped_rows = dataset.dropped_rows;
+  source.clipped_values = dataset.clipped_inputs + dataset.clipped_labels;
+  split.major_share = options.major_share;
+  split.seed = options.seed;
+  source.stream = Deal(std::make_shared<const Dataset>(std::move(dataset)), split);
+  return source;
+}
+
+Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
+  SplitOptions split = recipe.PaperSplit(options.seed);
+  split.split = options.split.value_or(split.split);
+  split.clients = options.clients.value_or(split.clients);
+  split.steps = options.steps.value_or(split.steps);
+  ScalingOptions scaling;
+  scaling.kind = options.scaling;
+  scaling.ranges = options.ranges;
+  Source source = DealOut(LoadRecipe(recipe, options.data_dir, scaling), split, options);
+  source.files = recipe.files;
+  return source;
+}
+
+Source OpenFiles(const SourceOptions& options) {
+  DatasetOptions columns;
+  columns.target = options.target;
+  columns.site = options.site;
+  columns.client = options.client;
+  if (options.split == Split::kColumn && columns.client.empty()) columns.client = options.site;
+  columns.features = options.features;
+  columns.exclude = options.exclude;
+  columns.categorical = options.categorical;
+  columns.table.missing = options.missing;
+  columns.scaling.kind = options.scaling;
+  columns.scaling.ranges = options.ranges;
+  Dataset dataset = LoadDataset(options.data, columns);
+  SplitOptions split;
+  split.split = options.split.value_or(!options.client.empty()         ? Split::kColumn
+                                       : dataset.site_names.size() > 1 ? Split::kSite
+                                                                       : Split::kIid);
+  split.clients = options.clients.value_or(0);
+  split.steps = options.steps.value_or(0);
+  Source source = DealOut(std::move(dataset), split, options);
+  source.files = options.data;
+  return source;
+}
+
+}  // namespace
+
+Source OpenSource(const SourceOptions& options) {
+  CheckCount(options.clients, "--clients");
+  CheckCount(options.steps, "--steps");
+  if (options.data.empty()) throw Error("--data names nothing; give synthetic, a recipe or files");
+  const std::string& first = options.data.front();
+  const bool alone = options.data.size() == 1;
+  if (alone && first == "synthetic") return OpenFleet(options);
+  if (alone && (IsRecipe(first) || !LooksLikeFile(first))) {
+    return OpenRecipe(FindRecipe(first), options);
+  }
+  return OpenFiles(options);
+}
+
+Split ParseSplit(const std::string& name) {
+  for (const Split split : {Split::kIid, Split::kSite, Split::kColumn}) {
+    if (name == Name(split)) return split;
+  }
+  throw Error("unknown split '" + name + "'; there are: iid, site, column");
+}
+
+Scaling ParseScaling(const std::string& name) {
+  for (const Scaling scaling : {Scaling::kNorm, Scaling::kRange}) {
+    if (name == Name(scaling)) return scaling;
+  }
+  throw Error("unknown scaling '" + name + "'; there are: norm, range");
+}
+
+}  // namespace polykern

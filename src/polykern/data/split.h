@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "polykern/data/dataset.h"
+#include "polykern/data/table_stream.h"
+
+namespace polykern {
+
+/// How the rows of a data set are dealt to clients. No row is ever used twice.
+enum class Split {
+  kIid,     ///< all rows shuffled, `steps` of them to each client
+  kSite,    ///< client k belongs to site k * sites / clients and sees mostly rows of it
+  kColumn,  ///< the client column says whose row it is; in the order of the file
+};
+
+struct SplitOptions {
+  Split split = Split::kIid;
+  /// 0: chosen. With kColumn all clients; else as many as the rows allow at `steps`.
+  std::size_t clients = 0;
+  /// 0: chosen. With kColumn the longest client's; else as many as the rows allow for `clients`.
+  /// When both are 0 (not kColumn): 500 steps, as in the paper, if that leaves ten clients or
+  /// more; else ten clients, or as many as there are rows.
+  std::size_t steps = 0;
+  /// kSite: the part of a client's rows from its own site, above 0 and at most 1. The rest comes
+  /// in equal whole parts from every other site; what cannot be divided comes from its own.
+  double major_share = 0.7;
+  std::uint64_t seed = 0;  ///< of the shuffles
+};
+
+/// Deals the rows. With kIid all clients are of one site, "all"; with kColumn a client's site is
+/// that of its first row. Throws Error when there are too few rows, and says what would fit; for
+/// kSite with a single site; for kColumn without a client column.
+std::unique_ptr<TableStream> Deal(std::shared_ptr<const Dataset> data, const SplitOptions& options);
+
+}  // namespace polykern

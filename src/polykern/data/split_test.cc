@@ -1,0 +1,214 @@
+#include "polykern/data/split.h"
+
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "polykern/core/error.h"
+#include "polykern/data/temp_folder-inl.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// One input that holds the row's number; rows are spread over the sites in runs.
+std::shared_ptr<Dataset> Numbered(std::size_t rows_per_site, std::size_t sites = 1) {
+  auto data = std::make_shared<Dataset>();
+  data->name = "numbers";
+  data->dimension = 1;
+  for (std::size_t i = 0; i < rows_per_site * sites; ++i) {
+    data->x.push_back(static_cast<float>(i));
+    data->y.push_back(static_cast<double>(i) + 0.5);
+    data->site.push_back(static_cast<std::uint32_t>(i / rows_per_site));
+  }
+  for (std::size_t s = 0; s < sites; ++s) data->site_names.push_back("s" + std::to_string(s));
+  return data;
+}
+
+std::multiset<std::uint32_t> UsedRows(const TableStream& stream) {
+  std::multiset<std::uint32_t> used;
+  for (std::size_t step = 0; step < stream.steps(); ++step) {
+    for (std::size_t client = 0; client < stream.clients(); ++client) {
+      const std::uint32_t row = stream.RowOf(step, client);
+      if (row != TableStream::kAbsent) used.insert(row);
+    }
+  }
+  return used;
+}
+
+void ExpectNoRowTwice(const TableStream& stream) {
+  const std::multiset<std::uint32_t> used = UsedRows(stream);
+  EXPECT_EQ(std::set<std::uint32_t>(used.begin(), used.end()).size(), used.size());
+  EXPECT_LT(*used.rbegin(), stream.data().rows());
+}
+
+std::string Complaint(std::shared_ptr<const Dataset> data, const SplitOptions& options) {
+  return MessageOf([&] { Deal(std::move(data), options); });
+}
+
+TEST(Split, DealsEveryRowAtMostOnce) {
+  const auto stream = Deal(Numbered(103), {.clients = 10, .steps = 10});
+  EXPECT_EQ(stream->clients(), 10U);
+  EXPECT_EQ(stream->steps(), 10U);
+  EXPECT_EQ(UsedRows(*stream).size(), 100U);
+  ExpectNoRowTwice(*stream);
+  EXPECT_THAT(stream->site_names(), ElementsAre("all"));
+}
+
+TEST(Split, DependsOnTheSeedAlone) {
+  const auto data = Numbered(100);
+  const auto rows = [&](std::uint64_t seed) {
+    const auto stream = Deal(data, {.clients = 10, .steps = 10, .seed = seed});
+    std::vector<std::uint32_t> list;
+    for (std::size_t i = 0; i < 100; ++i) list.push_back(stream->RowOf(i / 10, i % 10));
+    return list;
+  };
+  EXPECT_EQ(rows(1), rows(1));
+  EXPECT_NE(rows(1), rows(2));
+}
+
+TEST(Split, ReadsTheRowsItDealt) {
+  const auto stream = Deal(Numbered(100), {.clients = 10, .steps = 10});
+  SampleBlock block;
+  stream->Read(3, 2, 5, block);
+  ASSERT_EQ(block.y.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const std::uint32_t row = stream->RowOf(3, 2 + i);
+    EXPECT_EQ(block.x[i], static_cast<float>(row));
+    EXPECT_EQ(block.y[i], row + 0.5);
+    EXPECT_EQ(block.present[i], 1);
+  }
+}
+
+TEST(Split, ChoosesWhatIsLeftOpen) {
+  const auto shape = [](std::size_t rows, std::size_t clients, std::size_t steps) {
+    const auto stream = Deal(Numbered(rows), {.clients = clients, .steps = steps});
+    return std::pair(stream->clients(), stream->steps());
+  };
+  using Shape = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(shape(103, 10, 0), Shape(10, 10));
+  EXPECT_EQ(shape(103, 0, 20), Shape(5, 20));
+  EXPECT_EQ(shape(6200, 0, 0), Shape(12, 500));
+  EXPECT_EQ(shape(4999, 0, 0), Shape(10, 499));
+  EXPECT_EQ(shape(3, 0, 0), Shape(3, 1));
+}
+
+TEST(Split, SaysWhatWouldFit) {
+  EXPECT_EQ(Complaint(Numbered(100), {.clients = 20, .steps = 10}),
+            "\"numbers\" has 100 rows, but 20 clients x 10 steps need 200: at most --steps 5 fits "
+            "20 clients, at most --clients 10 fits 10 steps");
+  EXPECT_THAT(Complaint(Numbered(100), {.clients = 1000}), EndsWith("choose at most 100"));
+  EXPECT_THAT(Complaint(Numbered(100), {.steps = 101}),
+              HasSubstr("has 100 rows, but --steps is 101, and no row is used twice"));
+}
+
+TEST(Split, FitsTheAirExperimentExactly) {
+  const auto stream =
+      Deal(Numbered(30000, 4), {.split = Split::kSite, .clients = 240, .steps = 500});
+  ExpectNoRowTwice(*stream);
+  EXPECT_EQ(UsedRows(*stream).size(), 120000U);
+  for (std::size_t client = 0; client < 240; ++client) {
+    EXPECT_EQ(stream->SiteOf(client), client / 60);
+    std::map<std::size_t, std::size_t> count;
+    for (std::size_t step = 0; step < 500; ++step) {
+      ++count[stream->data().site[stream->RowOf(step, client)]];
+    }
+    for (std::size_t site = 0; site < 4; ++site) {
+      EXPECT_EQ(count[site], site == client / 60 ? 350U : 50U);
+    }
+  }
+}
+
+TEST(Split, ShufflesTheSitesWithinAClient) {
+  const auto stream = Deal(Numbered(3000, 4), {.split = Split::kSite, .clients = 24, .steps = 500});
+  std::size_t own = 0;
+  for (std::size_t step = 0; step < 100; ++step) {
+    own += stream->data().site[stream->RowOf(step, 0)] == 0 ? 1 : 0;
+  }
+  EXPECT_GT(own, 50U);
+  EXPECT_LT(own, 90U);
+}
+
+TEST(Split, TakesWhatCannotBeDividedFromTheOwnSite) {
+  const auto stream = Deal(Numbered(100, 3), {.split = Split::kSite, .clients = 3, .steps = 11});
+  std::map<std::size_t, std::size_t> count;
+  for (std::size_t step = 0; step < 11; ++step) {
+    ++count[stream->data().site[stream->RowOf(step, 0)]];
+  }
+  EXPECT_EQ(count[0], 9U);  // 8 of 11, and the third of the other 3
+  EXPECT_EQ(count[1], 1U);
+  EXPECT_EQ(count[2], 1U);
+}
+
+TEST(Split, NamesTheSiteThatIsTooSmall) {
+  EXPECT_EQ(Complaint(Numbered(29999, 4), {.split = Split::kSite, .clients = 240, .steps = 500}),
+            "site \"s0\" of \"numbers\" has 29999 rows, but 240 clients x 500 steps need 30000 of "
+            "it: at most --steps 499 fits 240 clients, at most --clients 239 fits 500 steps");
+}
+
+TEST(Split, OffersOnlyWhatReallyFits) {
+  const auto data = Numbered(1000, 3);
+  EXPECT_THAT(Complaint(data, {.split = Split::kSite, .clients = 7, .steps = 600}),
+              HasSubstr("at most --steps 384 fits 7 clients, at most --clients 4 fits 600 steps"));
+  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 7, .steps = 384}));
+  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 4, .steps = 600}));
+}
+
+TEST(Split, ChoosesStepsThatFitEverySite) {
+  const auto stream = Deal(Numbered(300, 4), {.split = Split::kSite, .clients = 8});
+  ExpectNoRowTwice(*stream);
+  EXPECT_EQ(stream->steps(), 150U);
+}
+
+TEST(Split, NeedsTwoSitesToSplitBySite) {
+  EXPECT_THAT(Complaint(Numbered(100), {.split = Split::kSite}), HasSubstr("has a single site"));
+  EXPECT_THAT(Complaint(Numbered(100, 2), {.split = Split::kSite, .major_share = 1.5}),
+              HasSubstr("must be above 0 and at most 1"));
+}
+
+std::shared_ptr<Dataset> Owned() {
+  auto data = Numbered(3, 2);
+  data->client = {1, 0, 1, 1, 0, 2};
+  data->client_names = {"ann", "bob", "cid"};
+  return data;
+}
+
+TEST(Split, GivesEveryClientItsOwnRowsInOrder) {
+  const auto stream = Deal(Owned(), {.split = Split::kColumn});
+  EXPECT_EQ(stream->clients(), 3U);
+  EXPECT_EQ(stream->steps(), 3U);
+  EXPECT_EQ(stream->RowOf(0, 1), 0U);
+  EXPECT_EQ(stream->RowOf(1, 1), 2U);
+  EXPECT_EQ(stream->RowOf(2, 1), 3U);
+  EXPECT_EQ(stream->RowOf(1, 0), 4U);
+  EXPECT_EQ(stream->SiteOf(1), 0U);
+  EXPECT_EQ(stream->SiteOf(2), 1U);
+  ExpectNoRowTwice(*stream);
+}
+
+TEST(Split, MarksAClientThatHasNoMoreRowsAsAbsent) {
+  const auto stream = Deal(Owned(), {.split = Split::kColumn});
+  SampleBlock block;
+  stream->Read(1, 0, 3, block);
+  EXPECT_THAT(block.present, ElementsAre(1, 1, 0));
+  EXPECT_THAT(block.x, ElementsAre(4, 2, 0));
+  EXPECT_THAT(block.y, ElementsAre(4.5, 2.5, 0));
+}
+
+TEST(Split, LimitsClientsAndStepsOfAColumn) {
+  const auto stream = Deal(Owned(), {.split = Split::kColumn, .clients = 2, .steps = 1});
+  EXPECT_EQ(stream->clients(), 2U);
+  EXPECT_EQ(stream->steps(), 1U);
+  EXPECT_THAT(Complaint(Owned(), {.split = Split::kColumn, .clients = 4}),
+              EndsWith("has rows of 3 clients, but --clients is 4; choose at most 3"));
+  EXPECT_THAT(Complaint(Owned(), {.split = Split::kColumn, .steps = 4}),
+              EndsWith("has 3 rows, but --steps is 4; choose at most 3"));
+  EXPECT_THAT(Complaint(Numbered(9), {.split = Split::kColumn}), HasSubstr("no client column"));
+}
+
+}  // namespace
+}  // namespace polykern

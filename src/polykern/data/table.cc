@@ -1,0 +1,207 @@
+#include "polykern/data/table.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "polykern/core/error.h"
+#include "polykern/data/text.h"
+
+namespace polykern {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+/// A column that is read.
+struct Reader {
+  std::size_t index = 0;  ///< in the file
+  bool text = false;      ///< coded, not parsed
+  bool key = false;       ///< one code for all files
+  std::size_t missing = 0;
+  std::unordered_map<std::string, std::size_t> codes;
+};
+
+std::size_t IndexOf(const std::vector<std::string>& names, std::string_view wanted) {
+  const auto it = std::ranges::find(names, wanted);
+  return it == names.end() ? kNone : static_cast<std::size_t>(it - names.begin());
+}
+
+std::size_t Locate(const std::vector<std::string>& names, const std::string& wanted,
+                   const std::string& path) {
+  const std::size_t index = IndexOf(names, wanted);
+  if (index == kNone) {
+    throw Error(path + ": there is no column " + Quoted(wanted) + "; " + Suggest(wanted, names));
+  }
+  return index;
+}
+
+std::string Place(const CsvFile& file, std::size_t line, std::size_t column) {
+  return file.path + ", line " + std::to_string(line) + ", column " + Quoted(file.names[column]) +
+         ": ";
+}
+
+/// For each column, the kind of its first value; kMissing if it has none.
+std::vector<CellKind> FirstKinds(const CsvFile& file) {
+  std::vector<CellKind> kinds(file.names.size(), CellKind::kMissing);
+  std::size_t open = kinds.size();
+  RowScanner rows = file.Rows();
+  while (open > 0 && rows.Next()) {
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] != CellKind::kMissing) continue;
+      double ignored = 0;
+      kinds[i] = ParseCell(rows.cells()[i].text, ignored);
+      if (kinds[i] != CellKind::kMissing) --open;
+    }
+  }
+  return kinds;
+}
+
+std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choice) {
+  enum class Role { kUnused, kNumber, kCategorical, kKey };
+  std::vector<Role> roles(file.names.size(), Role::kUnused);
+  const auto assign = [&](const std::vector<std::string>& names, Role role) {
+    for (const std::string& name : names) roles[Locate(file.names, name, file.path)] = role;
+  };
+  if (choice.other_numbers) {
+    const std::vector<CellKind> kinds = FirstKinds(file);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] == CellKind::kNumber) roles[i] = Role::kNumber;
+    }
+  }
+  assign(choice.exclude, Role::kUnused);
+  assign(choice.columns, Role::kNumber);
+  assign(choice.categorical, Role::kCategorical);
+  assign(choice.keys, Role::kKey);
+  std::vector<Reader> readers;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    if (roles[i] == Role::kUnused) continue;
+    Reader reader;
+    reader.index = i;
+    reader.text = roles[i] != Role::kNumber;
+    reader.key = roles[i] == Role::kKey;
+    readers.push_back(std::move(reader));
+  }
+  if (readers.empty()) {
+    throw Error(file.path + ": no column is left to read; choose columns that hold numbers");
+  }
+  return readers;
+}
+
+void CheckSameColumns(const CsvFile& file, const CsvFile& first) {
+  const std::string where = file.path + ": its columns differ from those of " + first.path;
+  if (file.names.size() != first.names.size()) {
+    throw Error(where + " (" + std::to_string(file.names.size()) + " columns, not " +
+                std::to_string(first.names.size()) + "); give both files the same columns");
+  }
+  for (std::size_t i = 0; i < file.names.size(); ++i) {
+    if (file.names[i] == first.names[i]) continue;
+    throw Error(where + " (column " + std::to_string(i + 1) + " is " + Quoted(file.names[i]) +
+                ", not " + Quoted(first.names[i]) + "); give both files the same columns");
+  }
+}
+
+[[noreturn]] void ThrowNotANumber(const CsvFile& file, std::size_t line, std::size_t column,
+                                  std::string_view text) {
+  const bool comma = text.find_first_not_of("+-0123456789,") == std::string_view::npos &&
+                     text.find(',') != std::string_view::npos;
+  throw Error(Place(file, line, column) + Quoted(text) + " is not a number; " +
+              (comma ? "write it with a decimal point"
+                     : "correct it, name the column as categorical, or leave the column out"));
+}
+
+/// Turns the cells of a row into `out`; false if a value is missing.
+bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
+             std::vector<Reader>& readers, double* out) {
+  bool complete = true;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    Reader& reader = readers[i];
+    const std::string_view text = rows.cells()[reader.index].text;
+    const CellKind kind = ParseCell(text, out[i]);
+    if (kind == CellKind::kMissing) {
+      if (policy == MissingPolicy::kError) {
+        throw Error(Place(file, rows.line(), reader.index) + "the value is missing (" +
+                    Quoted(text) + "); fill it in, or let such rows be dropped");
+      }
+      ++reader.missing;
+      complete = false;
+    } else if (kind == CellKind::kText && !reader.text) {
+      ThrowNotANumber(file, rows.line(), reader.index, text);
+    }
+  }
+  if (!complete) return false;
+  for (std::size_t i = 0; i < readers.size(); ++i) {  // only rows that stay give new codes
+    if (!readers[i].text) continue;
+    auto& codes = readers[i].codes;
+    const std::size_t next = codes.size();
+    const std::string label = rows.cells()[readers[i].index].Unescape();
+    out[i] = static_cast<double>(codes.emplace(label, next).first->second);
+  }
+  return true;
+}
+
+void AppendFile(const CsvFile& file, const TableOptions& options, std::vector<Reader>& readers,
+                Table& table) {
+  const std::size_t width = readers.size();
+  const std::size_t limit = options.rows_per_file == 0 ? kNone : options.rows_per_file;
+  const auto lines = static_cast<std::size_t>(std::ranges::count(file.text, '\n')) + 1;
+  table.values.reserve(table.values.size() + std::min(lines, limit) * width);
+  for (Reader& reader : readers) {
+    reader.missing = 0;
+    if (options.codes_per_file && !reader.key) reader.codes.clear();
+  }
+  const auto place = static_cast<std::uint32_t>(table.paths.size());
+  std::vector<double> row(width);
+  std::size_t kept = 0;
+  std::size_t seen = 0;
+  for (RowScanner rows = file.Rows(); kept < limit && rows.Next(); ++seen) {
+    if (!ReadRow(file, rows, options.missing, readers, row.data())) continue;
+    table.values.insert(table.values.end(), row.begin(), row.end());
+    table.line.push_back(static_cast<std::uint32_t>(rows.line()));
+    table.file.push_back(place);
+    ++kept;
+  }
+  if (kept == 0) {
+    const Reader& worst = *std::ranges::max_element(readers, {}, &Reader::missing);
+    throw Error(file.path + ": no row is complete (column " + Quoted(file.names[worst.index]) +
+                " lacks " + std::to_string(worst.missing) + " of " + std::to_string(seen) +
+                " values); leave out the columns with missing values");
+  }
+  table.dropped_rows += seen - kept;
+  table.paths.push_back(file.path);
+}
+
+}  // namespace
+
+std::size_t Table::Find(std::string_view column) const {
+  return Locate(columns, std::string(column), paths.empty() ? "table" : paths.front());
+}
+
+Table ReadTable(const std::vector<std::string>& paths, const ColumnChoice& choice,
+                const TableOptions& options) {
+  if (paths.empty()) throw Error("no file is given; name at least one CSV file");
+  Table table;
+  CsvFile first = OpenCsv(paths.front(), options.delimiter, options.header);
+  std::vector<Reader> readers = ChooseColumns(first, choice);
+  AppendFile(first, options, readers, table);
+  first.text = {};  // large, and only its names are needed from here
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    const CsvFile file = OpenCsv(paths[i], options.delimiter, options.header);
+    CheckSameColumns(file, first);
+    AppendFile(file, options, readers, table);
+  }
+  std::vector<bool> used(first.names.size());
+  for (const Reader& reader : readers) {
+    used[reader.index] = true;
+    table.columns.push_back(first.names[reader.index]);
+    std::vector<std::string>& labels = table.labels.emplace_back();
+    if (options.codes_per_file && !reader.key) continue;
+    labels.resize(reader.codes.size());
+    for (const auto& [label, code] : reader.codes) labels[code] = label;
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) table.unused.push_back(first.names[i]);
+  }
+  return table;
+}
+
+}  // namespace polykern

@@ -1,0 +1,39 @@
+#include "polykern/data/table_stream.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace polykern {
+
+TableStream::TableStream(std::shared_ptr<const Dataset> data, std::vector<std::uint32_t> index,
+                         std::vector<std::uint32_t> site_of, std::vector<std::string> site_names)
+    : data_(std::move(data)),
+      index_(std::move(index)),
+      site_of_(std::move(site_of)),
+      site_names_(std::move(site_names)) {
+  assert(!site_of_.empty() && index_.size() % site_of_.size() == 0);
+}
+
+void TableStream::Read(std::size_t step, std::size_t first, std::size_t count,
+                       SampleBlock& block) const {
+  assert(step < steps() && first + count <= clients());
+  const std::size_t d = dimension();
+  block.x.resize(count * d);
+  block.y.resize(count);
+  block.present.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t row = RowOf(step, first + i);
+    const auto x = block.x.begin() + static_cast<std::ptrdiff_t>(i * d);
+    block.present[i] = row != kAbsent ? 1 : 0;
+    if (row == kAbsent) {
+      std::fill_n(x, d, 0.0F);
+      block.y[i] = 0;
+    } else {
+      std::ranges::copy(data_->Row(row), x);
+      block.y[i] = data_->y[row];
+    }
+  }
+}
+
+}  // namespace polykern

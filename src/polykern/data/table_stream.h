@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polykern/data/dataset.h"
+#include "polykern/data/stream.h"
+
+namespace polykern {
+
+/// A data set dealt to clients. Shares the data set, because one large set serves many streams
+/// (seeds, splits) at once. Immutable: any number of threads may read it.
+class TableStream : public Stream {
+ public:
+  static constexpr std::uint32_t kAbsent = UINT32_MAX;
+
+  /// `index`: steps x clients rows of `data`, kAbsent where a client has no sample; `site_of`: a
+  /// place in `site_names` for each client. Users call Deal.
+  TableStream(std::shared_ptr<const Dataset> data, std::vector<std::uint32_t> index,
+              std::vector<std::uint32_t> site_of, std::vector<std::string> site_names);
+
+  std::size_t clients() const override { return site_of_.size(); }
+  std::size_t steps() const override { return index_.size() / site_of_.size(); }
+  std::size_t dimension() const override { return data_->dimension; }
+  std::size_t SiteOf(std::size_t client) const override { return site_of_[client]; }
+  std::span<const std::string> site_names() const override { return site_names_; }
+  void Read(std::size_t step, std::size_t first, std::size_t count,
+            SampleBlock& block) const override;
+
+  /// The row of the data set that a client sees at a step, or kAbsent.
+  std::uint32_t RowOf(std::size_t step, std::size_t client) const {
+    return index_[step * clients() + client];
+  }
+  const Dataset& data() const { return *data_; }
+
+ private:
+  std::shared_ptr<const Dataset> data_;
+  std::vector<std::uint32_t> index_;
+  std::vector<std::uint32_t> site_of_;
+  std::vector<std::string> site_names_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,43 @@
+#include "polykern/data/text.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace polykern {
+namespace {
+
+TEST(Text, CountsTheEditsBetweenTwoWords) {
+  EXPECT_EQ(EditDistance("", ""), 0U);
+  EXPECT_EQ(EditDistance("abc", ""), 3U);
+  EXPECT_EQ(EditDistance("", "abc"), 3U);
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3U);
+  EXPECT_EQ(EditDistance("no2", "NO2"), 0U);
+}
+
+TEST(Text, OffersTheNearestNames) {
+  const std::vector<std::string> names = {"year", "NO2", "O3", "SO2", "TEMP"};
+  EXPECT_EQ(Suggest("NO3", names), "did you mean \"NO2\" or \"O3\"?");
+  EXPECT_EQ(Suggest("temp", names), "did you mean \"TEMP\"?");
+}
+
+TEST(Text, ListsTheFirstNamesWhenNoneIsNear) {
+  const std::vector<std::string> few = {"a1", "b1"};
+  EXPECT_EQ(Suggest("pressure", few), "choose one of \"a1\", \"b1\"");
+  const std::vector<std::string> many(20, "w");
+  EXPECT_THAT(Suggest("pressure", many), testing::EndsWith("\"w\", .. (20 in all)"));
+}
+
+TEST(Text, QuotesOnOneShortLine) {
+  EXPECT_EQ(Quoted("NNW"), "\"NNW\"");
+  EXPECT_EQ(Quoted("a\nb\tc"), "\"a?b?c\"");
+  EXPECT_EQ(Quoted(std::string(40, 'x')), "\"" + std::string(30, 'x') + "..\"");
+}
+
+TEST(Text, NeverCutsACharacterInTwo) {
+  const std::string text = std::string(29, 'x') + "\xC3\xA4\xC3\xA4";
+  EXPECT_EQ(Quoted(text), "\"" + std::string(29, 'x') + "..\"");
+}
+
+}  // namespace
+}  // namespace polykern

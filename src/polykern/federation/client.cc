@@ -1,0 +1,63 @@
+#include "polykern/federation/client.h"
+
+#include <cassert>
+#include <string>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+Clients::Clients(const Algorithm& algorithm, std::uint64_t first_id, std::size_t count)
+    : first_id_(first_id),
+      count_(count),
+      state_size_(algorithm.state_size()),
+      state_(count * state_size_) {}
+
+void Clients::Load(std::span<const double> saved) {
+  if (saved.size() != state_.size()) {
+    throw Error("a saved client state of " + std::to_string(saved.size()) +
+                " numbers does not fit " + std::to_string(state_.size()) +
+                ": it was made with other settings");
+  }
+  state_.assign(saved.begin(), saved.end());
+}
+
+void ClientRound::Predict(const Broadcast& broadcast, Clients& clients, std::size_t first,
+                          std::span<const float> x, std::span<const std::uint8_t> present,
+                          std::span<const double> uniforms) {
+  assert(first + present.size() <= clients.size());
+  assert(uniforms.empty() || uniforms.size() == present.size());
+  const std::size_t dimension = present.empty() ? 0 : x.size() / present.size();
+  participants_.clear();
+  ids_.clear();
+  x_.clear();
+  state_.clear();
+  uniforms_.clear();
+  for (std::size_t k = 0; k < present.size(); ++k) {
+    if (present[k] == 0) continue;
+    participants_.push_back(k);
+    ids_.push_back(clients.Id(first + k));
+    const auto row = x.subspan(k * dimension, dimension);
+    x_.insert(x_.end(), row.begin(), row.end());
+    state_.push_back(clients.State(first + k).data());
+    if (!uniforms.empty()) uniforms_.push_back(uniforms[k]);
+  }
+  broadcast_ = &broadcast;
+  algorithm_.Predict(broadcast, {ids_, x_, state_, uniforms_}, workspace_);
+}
+
+const Updates& ClientRound::Learn(std::span<const double> labels) {
+  assert(broadcast_ != nullptr);
+  labels_.clear();
+  for (const std::size_t k : participants_) labels_.push_back(labels[k]);
+  algorithm_.Learn(*broadcast_, {ids_, x_, state_, uniforms_}, labels_, workspace_);
+  broadcast_ = nullptr;
+  return workspace_.updates;
+}
+
+std::span<const double> ClientRound::KernelLosses(std::size_t participant) const {
+  const std::size_t experts = algorithm_.experts();
+  return std::span(workspace_.kernel_losses).subspan(participant * experts, experts);
+}
+
+}  // namespace polykern

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "polykern/algorithms/algorithm.h"
+
+namespace polykern {
+
+/// The private state of some clients: everything a client keeps between steps, and nothing that
+/// ever leaves it. Threads may use different clients at the same time.
+class Clients {
+ public:
+  /// Clients first_id .. first_id + count - 1, at their start.
+  Clients(const Algorithm& algorithm, std::uint64_t first_id, std::size_t count);
+
+  std::size_t size() const { return count_; }
+  std::uint64_t Id(std::size_t client) const { return first_id_ + client; }
+  std::span<double> State(std::size_t client) {
+    return std::span(state_).subspan(client * state_size_, state_size_);
+  }
+
+  const std::vector<double>& Save() const { return state_; }
+  /// Throws Error if `saved` is not the state of as many clients of such an algorithm.
+  void Load(std::span<const double> saved);
+
+ private:
+  std::uint64_t first_id_;
+  std::size_t count_;
+  std::size_t state_size_;
+  std::vector<double> state_;
+};
+
+/// One round seen from the client side, for a cohort of neighbouring clients: predict, see the
+/// labels, learn, and have something to send. One per thread, reused for cohort after cohort.
+/// Calling Learn without a Predict before it is a programmer's mistake.
+class ClientRound {
+ public:
+  explicit ClientRound(const Algorithm& algorithm) : algorithm_(algorithm) {}
+
+  /// Steps 2-4 for those clients of first .. first + present.size() - 1 that are present. x holds a
+  /// row and uniforms (if not empty) a number for each client, present or not. `broadcast`,
+  /// `clients` and the states must live until Learn. Changes no state.
+  void Predict(const Broadcast& broadcast, Clients& clients, std::size_t first,
+               std::span<const float> x, std::span<const std::uint8_t> present,
+               std::span<const double> uniforms = {});
+
+  /// The present clients, as offsets from `first`, and their predictions.
+  std::span<const std::size_t> participants() const { return participants_; }
+  std::span<const double> predictions() const { return workspace_.predictions; }
+
+  /// Steps 5-7. Labels hold a number for each client, present or not.
+  const Updates& Learn(std::span<const double> labels);
+  /// After Learn: the losses of a participant's kernels in this step.
+  std::span<const double> KernelLosses(std::size_t participant) const;
+
+ private:
+  const Algorithm& algorithm_;
+  const Broadcast* broadcast_ = nullptr;
+  Workspace workspace_;
+  std::vector<std::size_t> participants_;
+  std::vector<std::uint64_t> ids_;
+  std::vector<float> x_;
+  std::vector<double*> state_;
+  std::vector<double> uniforms_;
+  std::vector<double> labels_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,58 @@
+#include "polykern/federation/coordinator.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes)
+    : shape_(algorithm.shape()), server_(algorithm.NewServer()), lanes_(lanes), answered_(clients) {
+  for (std::size_t lane = 0; lane < lanes; ++lane) inboxes_.push_back(server_->NewInbox());
+}
+
+void Coordinator::Receive(const Updates& updates, std::size_t lane) {
+  assert(lane < lanes_.size());
+  const std::uint64_t step = broadcast().step;
+  if (updates.step != step) {
+    throw Error("an update answers step " + std::to_string(updates.step) +
+                ", but the server is at step " + std::to_string(step));
+  }
+  for (std::size_t c = 0; c < updates.size(); ++c) {
+    const std::uint64_t client = updates.clients[c];
+    if (client >= answered_.size()) {
+      throw Error("client " + std::to_string(client) + " is not known here");
+    }
+    const auto earlier = std::span(updates.clients).first(c);
+    if (answered_[client] == step + 1 || std::ranges::find(earlier, client) != earlier.end()) {
+      throw Error("client " + std::to_string(client) + " has already answered step " +
+                  std::to_string(step));
+    }
+  }
+  CheckUpdates(shape_, updates);
+  for (const std::uint64_t client : updates.clients) answered_[client] = step + 1;
+  inboxes_[lane]->Add(updates);
+  lanes_[lane].participants += updates.size();
+}
+
+std::uint64_t Coordinator::participants() const {
+  std::uint64_t sum = 0;
+  for (const Lane& lane : lanes_) sum += lane.participants;
+  return sum;
+}
+
+void Coordinator::Commit() {
+  server_->Commit(inboxes_, participants());
+  for (Lane& lane : lanes_) lane.participants = 0;
+}
+
+void Coordinator::Load(std::uint64_t step, std::span<const double> saved) {
+  server_->Load(step, saved);
+  for (const auto& inbox : inboxes_) inbox->Clear();
+  for (Lane& lane : lanes_) lane.participants = 0;
+  std::ranges::fill(answered_, 0);
+}
+
+}  // namespace polykern

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "polykern/algorithms/algorithm.h"
+
+namespace polykern {
+
+/// One round seen from the server side, without a transport: the broadcast of this step, the
+/// updates that answer it, each checked before it touches anything, and the commit that ends the
+/// step. Clients may miss steps, join late and leave; whoever sent counts in this step's K.
+///
+/// Updates may come through several lanes at once, one thread per lane, if no client uses two lanes
+/// in one step. Everything else: one thread at a time. The result has the same bits for any number
+/// of lanes and any order of arrival.
+class Coordinator {
+ public:
+  explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1);
+
+  /// What every client of this step works from.
+  const Broadcast& broadcast() const { return server_->broadcast(); }
+
+  /// Takes updates in. Throws Error and changes nothing if they are for another step, from an
+  /// unknown client, from one that answered this step already, or do not pass CheckUpdates.
+  void Receive(const Updates& updates, std::size_t lane = 0);
+
+  /// Clients heard of in this step so far.
+  std::uint64_t participants() const;
+
+  /// Ends the step, with whoever sent; the next broadcast is ready.
+  void Commit();
+
+  std::size_t clients() const { return answered_.size(); }
+  /// New clients get the next numbers; they may send at once.
+  void AddClients(std::size_t count) { answered_.resize(answered_.size() + count); }
+
+  /// The model after the last commit, and back to it. Updates of an open step are not part of it.
+  std::vector<double> Save() const { return server_->Save(); }
+  void Load(std::uint64_t step, std::span<const double> saved);
+
+ private:
+  struct alignas(64) Lane {
+    std::uint64_t participants = 0;
+  };
+
+  ModelShape shape_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;  // one per lane
+  std::vector<Lane> lanes_;
+  std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
+};
+
+}  // namespace polykern

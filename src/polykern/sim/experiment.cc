@@ -1,0 +1,181 @@
+#include "polykern/sim/experiment.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <sstream>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+/// One repetition of one row.
+struct Run {
+  bool finished = false;
+  double mse = 0;
+  std::vector<double> regret;  // per client
+  std::vector<double> step_mse;
+  std::vector<double> step_regret;
+  Traffic traffic;
+  double bound = 0;
+  bool unit_losses = true;
+  std::size_t over_bound = 0;
+  double seconds = 0;
+  std::uint64_t fingerprint = 0;
+  std::optional<Divergence> divergence;
+};
+
+std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
+                                   std::size_t repetition) {
+  // Repetitions must not share draws with the repetitions of a neighbouring seed.
+  const std::uint64_t own_seed = (seed << 20) + repetition;
+  return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+}
+
+Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& options,
+            std::size_t repetition, Clients& clients, Workers& workers, Progress& progress) {
+  const auto algorithm = MakeFor(row, stream, options.seed, repetition);
+  Simulation simulation(*algorithm, stream, clients, workers,
+                        {.seed = options.seed,
+                         .participation = options.participation,
+                         .keep_predictions = false,
+                         .uniforms = {}});
+  Run run;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    for (; !simulation.done(); ++progress.steps_done) simulation.Step();
+  } catch (const Error& error) {
+    run.divergence = {repetition, simulation.step(), error.what()};
+    progress.steps_done += stream.steps() - simulation.step();
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  run.seconds = elapsed.count() * static_cast<double>(workers.size());
+  const Scoreboard& scores = simulation.scores();
+  const double rate = algorithm->weight_rate();
+  if (rate > 0) run.bound = RegretBound(algorithm->experts(), rate, stream.steps());
+  double squared_error = 0;
+  for (std::size_t k = 0; k < scores.clients(); ++k) {
+    squared_error += scores.SquaredError(k);
+    run.regret.push_back(scores.Regret(k));
+    const bool unit = scores.LossesInUnitRange(k);
+    run.unit_losses &= unit;
+    if (rate > 0 && unit &&
+        scores.Regret(k) > RegretBound(algorithm->experts(), rate, scores.Steps(k))) {
+      ++run.over_bound;
+    }
+  }
+  run.traffic = simulation.traffic();
+  run.finished = !run.divergence;
+  run.mse = run.finished ? squared_error / static_cast<double>(run.traffic.messages)
+                         : SpreadOf(simulation.step_mse()).mean;
+  run.fingerprint = simulation.Fingerprint();
+  run.step_mse.assign(simulation.step_mse().begin(), simulation.step_mse().end());
+  run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
+  return run;
+}
+
+void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
+  if (sums.empty()) sums.resize(values.size());
+  for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i) sums[i] += values[i];
+}
+
+/// Puts the repetitions of a row together, in their order. Of a row that diverged, the finished
+/// repetitions count, or the steps of the first one if there are none.
+RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t clients) {
+  RowResult result;
+  result.row = row;
+  result.features = ResolveFeatures(row.options);
+  std::vector<const Run*> counted;
+  for (const Run& run : runs) {
+    if (run.divergence && !result.divergence) result.divergence = run.divergence;
+    if (run.finished) counted.push_back(&run);
+  }
+  result.repetitions = counted.size();
+  if (counted.empty()) counted.push_back(&runs.front());
+
+  std::vector<double> mse;
+  std::vector<double> regret(clients);
+  Traffic traffic;
+  for (const Run* run : counted) {
+    mse.push_back(run->mse);
+    AddTo(regret, run->regret);
+    AddTo(result.step_mse, run->step_mse);
+    AddTo(result.step_regret, run->step_regret);
+    traffic.Add(run->traffic);
+    if (run->bound > 0) result.regret_bound = run->bound;
+    result.unit_losses &= run->unit_losses;
+    result.over_bound += run->over_bound;
+    result.seconds += run->seconds;
+    result.fingerprint = result.fingerprint * 31 + run->fingerprint;
+  }
+  const auto count = static_cast<double>(counted.size());
+  for (auto* sums : {&regret, &result.step_mse, &result.step_regret}) {
+    for (double& value : *sums) value /= count;
+  }
+  result.mse = SpreadOf(mse);
+  result.regret = SpreadOf(regret);
+  result.samples = traffic.messages;
+  result.uplink_numbers = traffic.largest_up;
+  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
+  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
+  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
+  return result;
+}
+
+}  // namespace
+
+void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& options) {
+  if (options.repetitions == 0) throw Error("--repetitions is 0; it must be at least 1");
+  if (!(options.participation > 0 && options.participation <= 1)) {
+    std::ostringstream text;
+    text << "--participation is " << options.participation << "; it must lie in (0, 1]";
+    throw Error(text.str());
+  }
+  for (const Row& row : rows) CheckAlgorithm(row.algorithm, row.options);
+}
+
+std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
+                                     const ExperimentOptions& options, Progress& progress) {
+  CheckExperiment(rows, options);
+  const std::size_t repetitions = options.repetitions;
+  progress.steps_total = rows.size() * repetitions * stream.steps();
+  std::vector<std::vector<Run>> runs(rows.size(), std::vector<Run>(repetitions));
+  const auto new_clients = [&](std::size_t r) {
+    return Clients(*MakeFor(rows[r], stream, options.seed, 0), 0, stream.clients());
+  };
+  // A chain is what must run in order: one repetition, or all of a row if weights are carried.
+  const std::size_t chain_length = options.carry_weights ? repetitions : 1;
+  const std::size_t chains = rows.size() * repetitions / chain_length;
+  const auto run_chain = [&](std::size_t chain, Workers& workers) {
+    const std::size_t first = chain * chain_length;
+    const std::size_t r = first / repetitions;
+    Clients clients = new_clients(r);
+    for (std::size_t i = first; i < first + chain_length; ++i) {
+      const std::size_t repetition = i % repetitions;
+      runs[r][repetition] =
+          RunOnce(stream, rows[r], options, repetition, clients, workers, progress);
+      if (!runs[r][repetition].finished) return;
+    }
+  };
+  Workers workers(options.threads);
+  const bool chains_fill = chains % workers.size() == 0 || chains >= 8 * workers.size();
+  const bool clients_fill = stream.clients() >= 2 * Simulation::kBlock * workers.size();
+  if (chains_fill || !clients_fill) {
+    workers.Run(chains, [&](std::size_t chain, std::size_t) {
+      Workers alone(1);
+      run_chain(chain, alone);
+    });
+  } else {
+    for (std::size_t chain = 0; chain < chains; ++chain) run_chain(chain, workers);
+  }
+  std::vector<RowResult> results;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    results.push_back(Summarize(rows[r], runs[r], stream.clients()));
+  }
+  return results;
+}
+
+}  // namespace polykern

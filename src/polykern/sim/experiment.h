@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/algorithms/options.h"
+#include "polykern/core/metrics.h"
+#include "polykern/data/stream.h"
+#include "polykern/sim/simulation.h"
+
+namespace polykern {
+
+/// One row of a comparison: an algorithm and its settings.
+struct Row {
+  std::string algorithm = "pof-mkl";
+  AlgorithmOptions options;
+};
+
+/// How rows are run: the command line, TOML files and Python fill this struct.
+struct ExperimentOptions {
+  std::size_t repetitions = 20;  ///< feature draws
+  std::uint64_t seed = 0;        ///< of feature draws, clients' draws and absences
+  bool carry_weights = false;  ///< keep clients' weights through the repetitions, as the paper did
+  double participation = 1;    ///< a client with a sample takes part with this probability
+  std::size_t threads = 0;     ///< 0: as many as the machine has cores
+};
+
+/// Why a row ended early.
+struct Divergence {
+  std::size_t repetition = 0;
+  std::size_t step = 0;
+  std::string message;
+};
+
+/// What a row gave. Means over clients, steps and repetitions unless said otherwise.
+struct RowResult {
+  Row row;
+  std::size_t features = 0;            ///< D
+  std::size_t repetitions = 0;         ///< those that finished
+  Spread mse;                          ///< over the repetitions
+  Spread regret;                       ///< over the clients, each the mean of its repetitions
+  std::optional<double> regret_bound;  ///< Theorem 2, if it applies to the algorithm
+  bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
+  std::size_t over_bound = 0;  ///< client runs with unit losses whose regret is above the bound
+  std::uint64_t uplink_numbers = 0;  ///< most numbers any client sent in a step
+  double uplink_bytes = 0;           ///< per client and step
+  double downlink_bytes = 0;         ///< per client and step
+  std::uint64_t samples = 0;         ///< client-steps over all repetitions
+  double seconds = 0;                ///< run time of the repetitions, added up
+  std::uint64_t fingerprint = 0;     ///< of every bit of every prediction and final model
+  std::vector<double> step_mse;      ///< per step
+  std::vector<double> step_regret;   ///< per step: cumulative regret
+  std::optional<Divergence> divergence;
+};
+
+/// How far an experiment is; may be read by another thread while it runs.
+struct Progress {
+  std::atomic<std::size_t> steps_done = 0;
+  std::atomic<std::size_t> steps_total = 0;
+};
+
+/// Throws Error, naming the option, if a row or the experiment cannot run.
+void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& options);
+
+/// Runs every row on the stream, in parallel over repetitions or over clients, whichever fills the
+/// threads; the results do not depend on it. Throws Error as
+/// CheckExperiment does, before the first step. A row that diverges keeps what it had and says so
+/// in its result.
+std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
+                                     const ExperimentOptions& options, Progress& progress);
+
+}  // namespace polykern

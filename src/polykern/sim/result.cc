@@ -1,0 +1,177 @@
+#include "polykern/sim/result.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostPoints = 1000;
+
+std::string Hex(std::uint64_t value) {
+  std::ostringstream text;
+  text << std::hex << std::setw(16) << std::setfill('0') << value;
+  return text.str();
+}
+
+/// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
+/// mean error, and the regret at its end.
+Json Curves(const RowResult& row) {
+  const std::size_t steps = row.step_mse.size();
+  const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
+  Json step = Json::array();
+  Json mse = Json::array();
+  Json regret = Json::array();
+  for (std::size_t start = 0; start < steps; start += window) {
+    const std::size_t end = std::min(steps, start + window);
+    const auto part = std::span(row.step_mse).subspan(start, end - start);
+    step.push_back(end);
+    mse.push_back(SpreadOf(part).mean);
+    regret.push_back(row.step_regret[end - 1]);
+  }
+  return {{"step", step}, {"mse", mse}, {"regret", regret}};
+}
+
+template <typename T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json OptionsJson(const Row& row, const ExperimentOptions& options) {
+  const AlgorithmOptions& o = row.options;
+  const char* loss = o.loss.kind == LossKind::kSquared ? "squared"
+                     : o.loss.kind == LossKind::kHuber ? "huber"
+                                                       : "logistic";
+  return {{"dictionary", o.dictionary},
+          {"kernels", o.kernels},
+          {"orthogonal", o.orthogonal},
+          {"budget", o.budget},
+          {"exploration", o.exploration},
+          {"learning_rate", OrNull(o.learning_rate)},
+          {"weight_rate", OrNull(o.weight_rate)},
+          {"regularization", o.regularization},
+          {"loss", loss},
+          {"huber_delta", o.loss.delta},
+          {"weights", options.carry_weights ? "carried" : "reset"},
+          {"participation", options.participation},
+          {"seed", options.seed}};
+}
+
+Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& options) {
+  const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
+  Json json = {{"algorithm", r.row.algorithm},
+               {"kernels_per_upload", r.row.options.kernels_per_upload},
+               {"features", r.features},
+               {"clients", source.stream->clients()},
+               {"steps", source.stream->steps()},
+               {"repetitions", r.repetitions},
+               {"mse", r.mse.mean},
+               {"mse_std", r.mse.deviation},
+               {"regret_mean", r.regret.mean},
+               {"regret_std", r.regret.deviation},
+               {"regret_bound", OrNull(r.regret_bound)},
+               {"losses_in_unit_range", r.unit_losses},
+               {"clients_over_bound", r.over_bound},
+               {"uplink_numbers", r.uplink_numbers},
+               {"uplink_bytes", r.uplink_bytes},
+               {"downlink_bytes", r.downlink_bytes},
+               {"seconds", r.seconds},
+               {"microseconds_per_sample", 1e6 * r.seconds / samples},
+               {"fingerprint", Hex(r.fingerprint)},
+               {"options", OptionsJson(r.row, options)},
+               {"curves", Curves(r)}};
+  if (r.divergence) {
+    json["diverged"] = {{"repetition", r.divergence->repetition + 1},
+                        {"step", r.divergence->step + 1},
+                        {"reason", r.divergence->message}};
+  }
+  return json;
+}
+
+Json DataJson(const Source& source, const SourceOptions& options) {
+  Json sites = Json::array();
+  for (const std::string& site : source.stream->site_names()) sites.push_back(site);
+  Json json = {{"name", source.name},
+               {"files", source.files},
+               {"target", source.target},
+               {"rows", source.rows},
+               {"dropped_rows", source.dropped_rows},
+               {"clipped_values", source.clipped_values},
+               {"dimension", source.stream->dimension()},
+               {"clients", source.stream->clients()},
+               {"steps", source.stream->steps()},
+               {"sites", sites},
+               {"scaling", source.scaling},
+               {"split", source.split},
+               {"seed", options.seed}};
+  if (source.name == "synthetic") {
+    json["noise"] = options.noise;
+    json["drift"] = options.drift;
+  }
+  return json;
+}
+
+}  // namespace
+
+const char* Version() {
+  return POLYKERN_VERSION;
+}
+
+std::string ResultJson(const Source& source, const SourceOptions& source_options,
+                       const ExperimentOptions& options, const std::vector<RowResult>& rows,
+                       const std::string& command) {
+  Json runs = Json::array();
+  for (const RowResult& row : rows) runs.push_back(RowJson(row, source, options));
+  const Json result = {{"polykern", Version()},
+                       {"command", command},
+                       {"data", DataJson(source, source_options)},
+                       {"runs", runs}};
+  // Names from files may hold bytes that are not UTF-8: replaced, not refused.
+  return result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void CheckWritable(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string what = error ? error.message() : std::strerror(EACCES);
+  if (error || !fs::is_directory(folder) || access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error("cannot write to the folder '" + folder +
+                "': " + (!error && !fs::is_directory(folder) ? "it is not a folder" : what) +
+                "; choose another with --out");
+  }
+}
+
+void WriteFileAtomically(const std::string& folder, const std::string& name,
+                         const std::string& text) {
+  CheckWritable(folder);
+  const fs::path path = fs::path(folder) / name;
+  const fs::path temporary = fs::path(folder) / ("." + name + ".tmp" + std::to_string(getpid()));
+  errno = 0;
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  const int reason = errno;
+  std::error_code error;
+  if (file) fs::rename(temporary, path, error);
+  if (!file || error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw Error("cannot write '" + path.string() +
+                "': " + (error ? error.message() : std::strerror(reason)));
+  }
+}
+
+}  // namespace polykern

@@ -1,0 +1,163 @@
+#include "polykern/sim/simulation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "polykern/core/error.h"
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+/// A well-mixed 64-bit number (the finaliser of SplitMix64).
+std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+void Traffic::Add(const Traffic& other) {
+  messages += other.messages;
+  up_numbers += other.up_numbers;
+  up_bytes += other.up_bytes;
+  down_bytes += other.down_bytes;
+  largest_up = std::max(largest_up, other.largest_up);
+}
+
+Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
+                       Workers& workers, const Options& options)
+    : algorithm_(algorithm),
+      stream_(stream),
+      clients_(clients),
+      workers_(workers),
+      options_(options),
+      coordinator_(algorithm, stream.clients(), workers.size()),
+      scores_(stream.clients(), algorithm.experts()),
+      rounds_(workers.size(), ClientRound(algorithm)),
+      samples_(workers.size()),
+      blocks_((stream.clients() + kBlock - 1) / kBlock) {
+  assert(clients.size() == stream.clients());
+  assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
+  if (options.keep_predictions) {
+    predictions_.assign(stream.clients() * stream.steps(),
+                        std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
+void Simulation::Step() {
+  assert(!done());
+  workers_.Run(blocks_.size(), [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
+  Block all;
+  for (const Block& block : blocks_) {  // in order: the sums have the same bits for any threads
+    all.squared_error += block.squared_error;
+    all.regret += block.regret;
+    all.fingerprint += block.fingerprint;
+    traffic_.Add(block.traffic);
+    all.traffic.Add(block.traffic);
+  }
+  fingerprint_ += all.fingerprint;
+  const auto participants = static_cast<double>(all.traffic.messages);
+  step_mse_.push_back(participants > 0 ? all.squared_error / participants : 0);
+  step_regret_.push_back(all.regret / static_cast<double>(stream_.clients()));
+  coordinator_.Commit();
+}
+
+void Simulation::RunBlock(std::size_t b, std::size_t worker) {
+  const std::size_t step = this->step();
+  const std::size_t first = b * kBlock;
+  const std::size_t count = std::min(kBlock, stream_.clients() - first);
+  SampleBlock& samples = samples_[worker];
+  ClientRound& round = rounds_[worker];
+  stream_.Read(step, first, count, samples);
+  if (options_.participation < 1) {
+    for (std::size_t k = 0; k < count; ++k) {
+      Random random(options_.seed, Purpose::kParticipation, clients_.Id(first + k), step);
+      if (random.Uniform() >= options_.participation) samples.present[k] = 0;
+    }
+  }
+  const std::size_t at = step * stream_.clients() + first;
+  round.Predict(
+      coordinator_.broadcast(), clients_, first, samples.x, samples.present,
+      options_.uniforms.empty() ? options_.uniforms : options_.uniforms.subspan(at, count));
+  const Updates& updates = round.Learn(samples.y);
+  coordinator_.Receive(updates, worker);
+
+  Block& block = blocks_[b] = {};
+  const ModelShape& shape = algorithm_.shape();
+  for (std::size_t i = 0; i < round.participants().size(); ++i) {
+    const std::size_t k = round.participants()[i];
+    const double y = samples.y[k];
+    const double f = round.predictions()[i];
+    const double error = algorithm_.loss().Predicted(f) - y;
+    scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
+    block.squared_error += error * error;
+    block.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
+    if (options_.keep_predictions) predictions_[at + k] = f;
+    const std::uint64_t sent = updates.BlocksOf(i).size();
+    block.traffic.Add({1, sent * shape.width, 4 * sent * (shape.width + 1), 4 * shape.model_size(),
+                       sent * shape.width});
+  }
+  for (std::size_t k = 0; k < count; ++k) block.regret += scores_.Regret(first + k);
+}
+
+std::uint64_t Simulation::Fingerprint() const {
+  std::uint64_t sum = fingerprint_;
+  for (std::size_t i = 0; i < broadcast().model.size(); ++i) {
+    sum += Mix(std::bit_cast<std::uint32_t>(broadcast().model[i]) ^ Mix(~i));
+  }
+  return sum;
+}
+
+std::vector<double> Simulation::Save() const {
+  const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+  std::vector<double> saved = {number(step()),
+                               number(fingerprint_ >> 32),
+                               number(fingerprint_ & UINT32_MAX),
+                               number(traffic_.messages),
+                               number(traffic_.up_numbers),
+                               number(traffic_.up_bytes),
+                               number(traffic_.down_bytes),
+                               number(traffic_.largest_up)};
+  const auto append = [&](const std::vector<double>& part) {
+    saved.insert(saved.end(), part.begin(), part.end());
+  };
+  append(step_mse_);
+  append(step_regret_);
+  append(coordinator_.Save());
+  append(clients_.Save());
+  append(scores_.Save());
+  return saved;
+}
+
+void Simulation::Load(std::span<const double> saved) {
+  constexpr std::size_t kHead = 8;
+  const auto fail = [] { throw Error("a saved simulation does not fit: it has other settings"); };
+  if (saved.size() < kHead) fail();
+  const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
+  const std::uint64_t step = whole(0);
+  const std::size_t model = coordinator_.Save().size();
+  const std::size_t state = clients_.Save().size();
+  const std::size_t scores = scores_.Save().size();
+  if (saved.size() != kHead + 2 * step + model + state + scores) fail();
+  std::size_t at = kHead;
+  const auto take = [&](std::size_t count) {
+    at += count;
+    return saved.subspan(at - count, count);
+  };
+  fingerprint_ = whole(1) << 32 | whole(2);
+  traffic_ = {whole(3), whole(4), whole(5), whole(6), whole(7)};
+  const auto mse = take(step);
+  step_mse_.assign(mse.begin(), mse.end());
+  const auto regret = take(step);
+  step_regret_.assign(regret.begin(), regret.end());
+  coordinator_.Load(step, take(model));
+  clients_.Load(take(state));
+  scores_.Load(take(scores));
+}
+
+}  // namespace polykern

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/core/metrics.h"
+#include "polykern/data/stream.h"
+#include "polykern/federation/client.h"
+#include "polykern/federation/coordinator.h"
+#include "polykern/sim/workers.h"
+
+namespace polykern {
+
+/// What went over the links so far, over all clients and steps.
+struct Traffic {
+  std::uint64_t messages = 0;    ///< client-steps
+  std::uint64_t up_numbers = 0;  ///< numbers sent by clients
+  std::uint64_t up_bytes = 0;    ///< numbers and kernel indices, 4 bytes each
+  std::uint64_t down_bytes = 0;  ///< the model, to every client that took part
+  std::uint64_t largest_up = 0;  ///< most numbers one client sent in one step
+
+  void Add(const Traffic& other);
+};
+
+/// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
+/// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
+/// Predictions, model and all results have the same bits for any number of threads.
+class Simulation {
+ public:
+  /// Clients that go through a round together. Fixed, so that sums over blocks do not depend on the
+  /// number of threads; a multiple of the vector width of every machine.
+  static constexpr std::size_t kBlock = 64;
+
+  struct Options {
+    std::uint64_t seed = 0;            ///< of the clients' absences
+    double participation = 1;          ///< a client with a sample takes part with this probability
+    bool keep_predictions = false;     ///< keep every prediction: steps x clients numbers
+    std::span<const double> uniforms;  ///< steps x clients: fixes every draw; empty: from the seed
+  };
+
+  /// Everything passed in must outlive the simulation. `clients` is changed by every step; pass it
+  /// on to another simulation to carry weights over.
+  Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
+             const Options& options);
+
+  std::size_t step() const { return static_cast<std::size_t>(coordinator_.broadcast().step); }
+  bool done() const { return step() >= stream_.steps(); }
+
+  /// One step. Throws Error if an update leaves the representable range, which means the run
+  /// diverges; everything up to the step before is kept.
+  void Step();
+
+  const Broadcast& broadcast() const { return coordinator_.broadcast(); }
+  const Scoreboard& scores() const { return scores_; }
+  const Traffic& traffic() const { return traffic_; }
+  /// Per step: the mean squared error over the step's participants, and the mean regret so far over
+  /// all clients.
+  std::span<const double> step_mse() const { return step_mse_; }
+  std::span<const double> step_regret() const { return step_regret_; }
+  /// steps x clients if kept; absent clients have NaN.
+  std::span<const double> predictions() const { return predictions_; }
+  /// One number that depends on every bit of every prediction and of the model.
+  std::uint64_t Fingerprint() const;
+
+  /// The whole state as numbers; a new simulation of the same things that loads it goes on with the
+  /// same bits. Kept predictions are not part of it.
+  std::vector<double> Save() const;
+  void Load(std::span<const double> saved);
+
+ private:
+  /// What one block of clients adds to the results of a step.
+  struct Block {
+    double squared_error = 0;
+    double regret = 0;
+    Traffic traffic;
+    std::uint64_t fingerprint = 0;
+  };
+  void RunBlock(std::size_t b, std::size_t worker);
+
+  const Algorithm& algorithm_;
+  const Stream& stream_;
+  Clients& clients_;
+  Workers& workers_;
+  Options options_;
+  Coordinator coordinator_;
+  Scoreboard scores_;
+  Traffic traffic_;
+  std::uint64_t fingerprint_ = 0;
+  std::vector<ClientRound> rounds_;   // one per worker
+  std::vector<SampleBlock> samples_;  // one per worker
+  std::vector<Block> blocks_;
+  std::vector<double> step_mse_;
+  std::vector<double> step_regret_;
+  std::vector<double> predictions_;
+};
+
+}  // namespace polykern
