@@ -1,10 +1,12 @@
 #include "config_file.h"
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
 #include <toml++/toml.h>
 
+#include "options.h"
 #include "polykern/core/error.h"
 
 namespace polykern {
@@ -76,10 +78,7 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
 std::vector<std::string> ExpandConfigFile(const CLI::App& program,
                                           const std::vector<std::string>& arguments) {
   if (arguments.empty()) return arguments;
-  const CLI::App* command = nullptr;
-  for (const CLI::App* candidate : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (candidate->get_name() == arguments.front()) command = candidate;
-  }
+  const CLI::App* command = FindCommand(program, arguments.front());
   std::string path;
   std::vector<std::string> typed;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -92,8 +91,10 @@ std::vector<std::string> ExpandConfigFile(const CLI::App& program,
     }
   }
   if (command == nullptr || path.empty()) return arguments;
+  std::ifstream file(path);
+  if (!file) throw Error("--config " + path + ": there is no such file, or it cannot be read");
   try {
-    const toml::table table = toml::parse_file(path);
+    const toml::table table = toml::parse(file, path);
     std::vector<std::string> expanded = {typed.front()};
     AppendOptions(path, table, *command, typed, expanded);
     expanded.insert(expanded.end(), typed.begin() + 1, typed.end());

@@ -68,6 +68,10 @@ std::string Fixed(double value, int digits) {
   return text.str();
 }
 
+std::string Count(std::size_t count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
 std::string Bytes(double bytes) {
   if (bytes < 1000) return Fixed(bytes, 0) + " B";
   if (bytes < 1e6) return Fixed(bytes / 1e3, 1) + " kB";

@@ -28,6 +28,9 @@ std::string FormatTable(const std::vector<std::string>& header,
 /// A number with so many digits after the point.
 std::string Fixed(double value, int digits);
 
+/// "1 client", "2 clients".
+std::string Count(std::size_t count, const std::string& thing);
+
 /// Bytes as B, kB or MB.
 std::string Bytes(double bytes);
 

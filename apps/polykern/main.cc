@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "config_file.h"
+#include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/sim/result.h"
 
@@ -30,22 +31,38 @@ std::string Typed(const std::vector<std::string>& arguments) {
   return text;
 }
 
+std::string CommandNames(const CLI::App& program) {
+  std::string names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
 int Run(int argc, char** argv) {
   CLI::App program(
       "polykern: many devices learn one predictor together, online, over thin links.\n"
       "Example: polykern run --clients 40 --steps 500 --out out");
   program.name("polykern");
   program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
-  program.require_subcommand(1);
+  program.require_subcommand(0, 1);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   polykern::AddRunCommand(program, Typed(arguments));
+  if (arguments.empty() || (!arguments.front().starts_with('-') &&
+                            polykern::FindCommand(program, arguments.front()) == nullptr)) {
+    std::cerr << "polykern: "
+              << (arguments.empty() ? "say what to do"
+                                    : "there is no command '" + arguments.front() + "'")
+              << "; the commands are: " << CommandNames(program) << " (see: polykern --help)\n";
+    return kWrongCommandLine;
+  }
   try {
     arguments = polykern::ExpandConfigFile(program, arguments);
     std::ranges::reverse(arguments);  // CLI11 wants the last one first
     program.parse(arguments);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = program.get_subcommands();
-    std::cout << (chosen.empty() ? &program : chosen.front())->help();
+    std::cout << (chosen.empty() ? program.help() : chosen.front()->help(program.get_name()));
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';
   } catch (const CLI::ParseError& error) {

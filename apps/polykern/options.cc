@@ -8,15 +8,19 @@
 namespace polykern {
 namespace {
 
-/// Refuses anything but a whole number of at least 1, in words a user understands.
-const CLI::Validator kCount(
-    [](const std::string& text) {
-      std::size_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      const bool good = error == std::errc() && end == text.data() + text.size() && value >= 1;
-      return good ? std::string() : "'" + text + "' is not a whole number of at least 1";
-    },
-    "COUNT");
+/// Refuses anything but a whole number of at least `least`, in words a user understands.
+CLI::Validator WholeNumber(std::size_t least) {
+  const auto check = [least](const std::string& text) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
+    return good ? std::string()
+                : "'" + text + "' is not a whole number of at least " + std::to_string(least);
+  };
+  return {check, ""};
+}
+
+const CLI::Validator kCount = WholeNumber(1);
 
 DeclaredRange ParseRange(const std::string& text) {
   const auto equals = text.find('=');
@@ -135,14 +139,28 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
             .add_option("--participation", o.participation,
                         "Probability that a client takes part in a step")
             ->capture_default_str());
-  group(command.add_option("--seed", o.seed, "Seed of everything random")->capture_default_str());
+  group(command.add_option("--seed", o.seed, "Seed of everything random")
+            ->check(WholeNumber(0))
+            ->capture_default_str());
   group(command.add_option("-j,--threads", o.threads, "Threads; 0: all cores")
+            ->check(WholeNumber(0))
             ->capture_default_str());
 }
 
 CLI::Option& AddCountList(CLI::App& command, const std::string& names,
                           std::vector<std::size_t>& values, const std::string& help) {
   return *command.add_option(names, values, help)->delimiter(',')->check(kCount);
+}
+
+void AddConfigOption(CLI::App& command) {
+  command.add_option("--config",
+                     "TOML file with options, [run] or top level; the command line wins");
+}
+
+const CLI::App* FindCommand(const CLI::App& program, const std::string& name) {
+  const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
+  const auto found = std::ranges::find(commands, name, &CLI::App::get_name);
+  return found == commands.end() ? nullptr : *found;
 }
 
 }  // namespace polykern

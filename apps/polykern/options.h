@@ -20,4 +20,10 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 CLI::Option& AddCountList(CLI::App& command, const std::string& names,
                           std::vector<std::size_t>& values, const std::string& help);
 
+/// --config, which ExpandConfigFile has replaced before the parser sees it: here for --help.
+void AddConfigOption(CLI::App& command);
+
+/// The command of this name, or null.
+const CLI::App* FindCommand(const CLI::App& program, const std::string& name);
+
 }  // namespace polykern

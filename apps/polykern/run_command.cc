@@ -54,19 +54,18 @@ std::vector<Row> MakeRows(const RunOptions& options) {
 
 std::string DescribeSource(const Source& source, const RunOptions& options) {
   const Stream& stream = *source.stream;
-  std::string text = source.name + ": " + std::to_string(stream.clients()) + " clients";
+  std::string text = source.name + ": " + Count(stream.clients(), "client");
   const std::size_t sites = stream.site_names().size();
-  if (sites > 1) text += " at " + std::to_string(sites) + " sites";
-  text += ", " + std::to_string(stream.steps()) + " steps, " + std::to_string(stream.dimension()) +
-          " inputs";
-  if (source.rows > 0) text += "; " + std::to_string(source.rows) + " rows";
+  if (sites > 1) text += " at " + Count(sites, "site");
+  text += ", " + Count(stream.steps(), "step") + ", " + Count(stream.dimension(), "input");
+  if (source.rows > 0) text += "; " + Count(source.rows, "row");
   if (source.dropped_rows > 0) {
-    text += " (" + std::to_string(source.dropped_rows) + " with missing cells left out)";
+    text += ", " + std::to_string(source.dropped_rows) + " more with missing cells left out";
   }
   if (source.clipped_values > 0) {
-    text += ", " + std::to_string(source.clipped_values) + " values clipped to their range";
+    text += ", " + Count(source.clipped_values, "value") + " clipped to their range";
   }
-  text += "\n" + std::to_string(options.experiment.repetitions) + " feature draws, weights " +
+  text += "\n" + Count(options.experiment.repetitions, "feature draw") + ", weights " +
           (options.experiment.carry_weights ? "carried" : "reset") + ", seed " +
           std::to_string(options.experiment.seed) + "\n";
   return text;
@@ -75,14 +74,21 @@ std::string DescribeSource(const Source& source, const RunOptions& options) {
 std::string ResultTable(const std::vector<RowResult>& results) {
   std::vector<std::vector<std::string>> cells;
   for (const RowResult& r : results) {
-    const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
-    cells.push_back({r.row.algorithm, std::to_string(r.row.options.kernels_per_upload),
-                     std::to_string(r.features),
-                     Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
-                     Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2),
-                     r.regret_bound ? Fixed(*r.regret_bound, 1) : "-",
-                     std::to_string(r.uplink_numbers), Bytes(r.uplink_bytes),
-                     Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
+    std::vector<std::string> row = {r.row.algorithm,
+                                    std::to_string(r.row.options.kernels_per_upload),
+                                    std::to_string(r.features)};
+    if (r.divergence) {
+      row.emplace_back("diverged");
+      row.resize(10, "-");
+    } else {
+      const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
+      row.insert(row.end(), {Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
+                             Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2),
+                             r.regret_bound ? Fixed(*r.regret_bound, 1) : "-",
+                             std::to_string(r.uplink_numbers), Bytes(r.uplink_bytes),
+                             Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
+    }
+    cells.push_back(std::move(row));
   }
   return FormatTable({"algorithm", "M", "D", "MSE x 1e-3", "regret", "bound", "numbers up", "up",
                       "down", "us/sample"},
@@ -125,7 +131,7 @@ void ReportDivergence(const std::vector<RowResult>& results) {
     throw Error(r.row.algorithm + " with M = " + std::to_string(r.row.options.kernels_per_upload) +
                 " diverged at step " + std::to_string(r.divergence->step + 1) + " of repetition " +
                 std::to_string(r.divergence->repetition + 1) +
-                ": lower --learning-rate or raise --exploration (" + r.divergence->message + ")");
+                ": lower --learning-rate or raise --exploration");
   }
 }
 
@@ -164,6 +170,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
                                           "Simulate a federation and compare algorithms.\n"
                                           "Example: polykern run --data my.csv --target price "
                                           "--site city --clients 20 --out out");
+  AddConfigOption(run);
   AddSourceOptions(run, options->source);
   AddAlgorithmOptions(run, options->algorithm);
   run.add_option("-a,--algorithm", options->algorithms, "Algorithms, or all")

@@ -13,17 +13,17 @@ namespace polykern {
 /// Settings of the algorithms: the command line, TOML files and Python fill this struct. Not every
 /// algorithm uses every field.
 struct AlgorithmOptions {
-  std::string dictionary = "gaussian";  ///< which kernels, see MakeDictionary
-  std::size_t kernels = 51;             ///< N, kernels in the dictionary
-  std::size_t kernels_per_upload = 1;   ///< M, kernels a client sends per step
-  std::optional<std::size_t> features;  ///< D per kernel; unset: min(100, budget / 2M)
-  std::size_t budget = 1000;            ///< most numbers a client sends per step
-  bool orthogonal = false;              ///< orthogonal instead of independent features
-  double exploration = 1;               ///< xi in (0, 1]
-  std::optional<double> learning_rate;  ///< eta; unset: 1 / sqrt(T)
-  std::optional<double> weight_rate;    ///< eta_k; unset: 1 / sqrt(T)
-  double regularization = 1e-6;         ///< lambda >= 0
-  Loss loss;                            ///< what a prediction costs
+  std::string dictionary = "gaussian";       ///< which kernels, see MakeDictionary
+  std::size_t kernels = 51;                  ///< N, kernels in the dictionary
+  std::size_t kernels_per_upload = 1;        ///< M, kernels a client sends per step
+  std::optional<std::size_t> features = {};  ///< D per kernel; unset: min(100, budget / 2M)
+  std::size_t budget = 1000;                 ///< most numbers a client sends per step
+  bool orthogonal = false;                   ///< orthogonal instead of independent features
+  double exploration = 1;                    ///< xi in (0, 1]
+  std::optional<double> learning_rate = {};  ///< eta; unset: 1 / sqrt(T)
+  std::optional<double> weight_rate = {};    ///< eta_k; unset: 1 / sqrt(T)
+  double regularization = 1e-6;              ///< lambda >= 0
+  Loss loss = {};                            ///< what a prediction costs
 };
 
 /// What an algorithm must know about the task.

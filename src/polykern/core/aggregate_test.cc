@@ -35,7 +35,9 @@ std::vector<std::array<float, kWidth>> RandomRows(std::size_t count) {
   return rows;
 }
 
-double Rounded(float value) { return std::nearbyint(double{value} * 0x1p30) * 0x1p-30; }
+double Rounded(float value) {
+  return std::nearbyint(static_cast<double>(value) * 0x1p30) * 0x1p-30;
+}
 
 TEST(ExactSum, StartsAtZero) {
   const ExactSum sum(3);
@@ -52,7 +54,7 @@ TEST(ExactSum, RoundsEachTermToAMultipleOfItsUnit) {
 }
 
 TEST(ExactSum, RoundsHalvesToEvenAndKeepsSmallMultiplesExactly) {
-  const std::array<float, 8> values = {0x1p-31F,  0x1.8p-30F, 0x1.4p-29F, -0x1p-31F,
+  const std::array<float, 8> values = {0x1p-31F, 0x1.8p-30F, 0x1.4p-29F, -0x1p-31F,
                                        0x1p-30F, -0x1p-30F,  0x1p-32F,   -512};
   const std::array<double, 8> expected = {0, 0x1p-29, 0x1p-29, 0, 0x1p-30, -0x1p-30, 0, -512};
   ExactSum sum(values.size());
@@ -66,7 +68,8 @@ TEST(ExactSum, EqualsTheSumOfTheRoundedTerms) {
   for (const auto& row : RandomRows(1000)) {
     sum.Add(0, row);
     // Multiples of 2^-30 below 2^19 fit the 64-bit mantissa: the reference is exact too.
-    for (std::size_t i = 0; i < kWidth; ++i) expected.at(i) += Rounded(row.at(i));
+    for (std::size_t i = 0; i < kWidth; ++i)
+      expected.at(i) += static_cast<long double>(Rounded(row.at(i)));
   }
   for (std::size_t i = 0; i < kWidth; ++i) EXPECT_EQ(sum[i], static_cast<double>(expected.at(i)));
 }
@@ -139,21 +142,22 @@ TEST(ExactSum, FindsOneBadNumberAnywhere) {
   }
 }
 
-/// 2^24 equal terms, by adding one and doubling 24 times.
-double MostTermsOf(float value) {
-  ExactSum sum(1);
-  sum.Add(0, std::array{value});
-  for (std::uint64_t terms = 1; terms < ExactSum::kMaxTerms; terms *= 2) {
-    const ExactSum half = sum;
-    sum.Merge(half);
-  }
-  return sum[0];
-}
-
 TEST(ExactSum, HoldsTheMostTermsOfTheLargestSize) {
-  const double most = static_cast<double>(ExactSum::kMaxTerms) * double{ExactSum::kLimit};
-  EXPECT_EQ(MostTermsOf(-ExactSum::kLimit), -most);
-  EXPECT_EQ(MostTermsOf(ExactSum::kLimit), most);
+  // Made by doubling. On the positive side one term fewer is what a 64-bit integer holds.
+  ExactSum negative(1);
+  ExactSum power(1);  // 2^n terms
+  ExactSum positive(1);
+  negative.Add(0, std::array{-ExactSum::kLimit});
+  power.Add(0, std::array{ExactSum::kLimit});
+  for (std::uint64_t terms = 1; terms < ExactSum::kMaxTerms; terms *= 2) {
+    const ExactSum half = negative;
+    negative.Merge(half);
+    positive.Merge(power);  // 1 + 2 + 4 + .. + 2^23
+    if (2 * terms < ExactSum::kMaxTerms) power.Merge(ExactSum(power));
+  }
+  const double most = static_cast<double>(ExactSum::kMaxTerms);
+  EXPECT_EQ(negative[0], -most * static_cast<double>(ExactSum::kLimit));
+  EXPECT_EQ(positive[0], (most - 1) * static_cast<double>(ExactSum::kLimit));
 }
 
 }  // namespace

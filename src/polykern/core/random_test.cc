@@ -35,7 +35,7 @@ Moments MomentsOf(int count, double true_mean, Sampler sampler) {
 /// By how much of itself NormalQuantile(u) misses the number whose normal CDF is u, found by one
 /// Newton step from it in long double.
 long double QuantileError(double u) {
-  const long double x = NormalQuantile(u);
+  const auto x = static_cast<long double>(NormalQuantile(u));
   const long double root_half = std::sqrt(0.5L);
   const long double density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0L));
   long double miss = 0;
@@ -94,9 +94,10 @@ TEST(Random, UniformLiesInTheHalfOpenUnitIntervalAndIsFlat) {
     ++counts.at(static_cast<std::size_t>(u * kBins));
   }
   // Chi-square with 63 degrees of freedom: standard deviation sqrt(126), five of them allowed.
-  const double expected = double{kDraws} / kBins;
+  const double expected = static_cast<double>(kDraws) / kBins;
   double chi_square = 0;
-  for (const double count : counts) chi_square += (count - expected) * (count - expected) / expected;
+  for (const double count : counts)
+    chi_square += (count - expected) * (count - expected) / expected;
   EXPECT_LT(chi_square, (kBins - 1) + 5 * std::sqrt(2.0 * (kBins - 1)));
 }
 
@@ -123,7 +124,7 @@ TEST(Random, BelowIsUnbiased) {
   std::array<double, kSides> counts{};
   for (int i = 0; i < kDraws; ++i) ++counts.at(random.Below(kSides));
   // Each count is binomial; five standard errors.
-  const double expected = double{kDraws} / kSides;
+  const double expected = static_cast<double>(kDraws) / kSides;
   const double error = std::sqrt(expected * (1 - 1.0 / kSides));
   for (const double count : counts) EXPECT_NEAR(count, expected, 5 * error);
 }

@@ -29,13 +29,13 @@ Rows Scan(const CsvFile& file) {
 class Csv : public testing::Test {
  protected:
   CsvFile Open(std::string_view text, char delimiter = 0, HeaderLine header = HeaderLine::kAuto) {
-    return OpenCsv(folder_.Write("some.csv", text), delimiter, header);
+    return OpenCsv(folder.Write("some.csv", text), delimiter, header);
   }
   std::string Complaint(std::string_view text, char delimiter = 0) {
     return MessageOf([&] { Scan(Open(text, delimiter)); });
   }
 
-  TempFolder folder_;
+  TempFolder folder;
 };
 
 TEST(Cells, AreNumbersMissingOrText) {
@@ -109,7 +109,7 @@ TEST_F(Csv, GuessesTheDelimiter) {
   EXPECT_EQ(Open("1,5;2,5\n3,5;4,5\n").delimiter, ';');
   EXPECT_EQ(Open("\"a;b\",c\n1,2\n").delimiter, ',');
   EXPECT_EQ(Open("wind speed\n1\n2\n").delimiter, ',');
-  EXPECT_EQ(Open("a,b,c\n1,2\n").delimiter, ',');
+  EXPECT_EQ(Open("a,b,c\n1,2,3\n4,5;6,7\n").delimiter, ',');
 }
 
 TEST_F(Csv, ReadsColumnsDividedByBlanks) {
@@ -147,14 +147,14 @@ TEST_F(Csv, NamesTheLineOfABadQuote) {
 }
 
 TEST_F(Csv, SaysThatAFileIsMissing) {
-  const std::string path = folder_.path() + "/nothing.csv";
+  const std::string path = folder.path() + "/nothing.csv";
   EXPECT_EQ(MessageOf([&] { OpenCsv(path, 0, HeaderLine::kAuto); }),
             path + ": there is no such file; check the path");
 }
 
 TEST_F(Csv, SaysThatAFolderIsNoFile) {
-  EXPECT_EQ(MessageOf([&] { OpenCsv(folder_.path(), 0, HeaderLine::kAuto); }),
-            folder_.path() + ": this is a folder; name a file in it");
+  EXPECT_EQ(MessageOf([&] { OpenCsv(folder.path(), 0, HeaderLine::kAuto); }),
+            folder.path() + ": this is a folder; name a file in it");
 }
 
 TEST_F(Csv, SaysThatAFileIsEmpty) {

@@ -23,18 +23,18 @@ constexpr const char* kStations =
 class DatasetTest : public testing::Test {
  protected:
   Dataset Load(const DatasetOptions& options) {
-    return LoadDataset({folder_.Write("stations.csv", kStations)}, options);
+    return LoadDataset({folder.Write("stations.csv", kStations)}, options);
   }
   std::string Complaint(const DatasetOptions& options) {
     return MessageOf([&] { Load(options); });
   }
 
-  TempFolder folder_;
-  const ScalingOptions raw_ = {.kind = Scaling::kNone};
+  TempFolder folder;
+  const ScalingOptions raw = {.kind = Scaling::kNone};
 };
 
 TEST_F(DatasetTest, TakesEveryOtherColumnOfNumbersAsInput) {
-  const Dataset data = Load({.target = "no2", .scaling = raw_});
+  const Dataset data = Load({.target = "no2", .scaling = raw});
   EXPECT_EQ(data.name, "stations");
   EXPECT_EQ(data.dimension, 2U);
   EXPECT_THAT(data.feature_names, ElementsAre("time", "temp"));
@@ -49,14 +49,14 @@ TEST_F(DatasetTest, TakesEveryOtherColumnOfNumbersAsInput) {
 
 TEST_F(DatasetTest, TakesTheNamedInputsInTheirOrder) {
   const Dataset data =
-      Load({.target = "no2", .features = {"wd", "time"}, .categorical = {"wd"}, .scaling = raw_});
+      Load({.target = "no2", .features = {"wd", "time"}, .categorical = {"wd"}, .scaling = raw});
   EXPECT_THAT(data.feature_names, ElementsAre("wd", "time"));
   EXPECT_THAT(data.x, ElementsAre(0, 1, 1, 2, 1, 3, 2, 4));
 }
 
 TEST_F(DatasetTest, AddsCategoricalColumnsToTheDefaultInputs) {
   const Dataset data =
-      Load({.target = "no2", .exclude = {"time"}, .categorical = {"wd"}, .scaling = raw_});
+      Load({.target = "no2", .exclude = {"time"}, .categorical = {"wd"}, .scaling = raw});
   EXPECT_THAT(data.feature_names, ElementsAre("wd", "temp"));
 }
 
@@ -76,8 +76,8 @@ TEST_F(DatasetTest, AcceptsNumbersAsSites) {
 }
 
 TEST_F(DatasetTest, TakesEveryFileAsASite) {
-  const std::string one = folder_.Write("perth.csv", "a,t\n1,2\n3,4\n");
-  const std::string two = folder_.Write("sydney.csv", "a,t\n5,6\n");
+  const std::string one = folder.Write("perth.csv", "a,t\n1,2\n3,4\n");
+  const std::string two = folder.Write("sydney.csv", "a,t\n5,6\n");
   DatasetOptions options = {.target = "t"};
   const Dataset data = LoadDataset({one, two}, options);
   EXPECT_THAT(data.site_names, ElementsAre("perth", "sydney"));
@@ -87,15 +87,15 @@ TEST_F(DatasetTest, TakesEveryFileAsASite) {
 }
 
 TEST_F(DatasetTest, TellsFilesOfOneNameApartByTheirFolders) {
-  const std::string one = folder_.Write("perth/data.csv", "a,t\n1,2\n3,4\n");
-  const std::string two = folder_.Write("sydney/data.csv", "a,t\n5,6\n");
+  const std::string one = folder.Write("perth/data.csv", "a,t\n1,2\n3,4\n");
+  const std::string two = folder.Write("sydney/data.csv", "a,t\n5,6\n");
   EXPECT_THAT(LoadDataset({one, two}, {.target = "t"}).site_names, ElementsAre(one, two));
 }
 
 TEST_F(DatasetTest, ScalesByAllRows) {
   const Dataset data = Load({.target = "no2", .scaling = {.kind = Scaling::kRange}});
   EXPECT_THAT(data.y, ElementsAre(0, 0.5, 1));
-  EXPECT_THAT(data.x, ElementsAre(-1, -1, 2 * (2.0F / 3) - 1, 0, 1, 1));
+  EXPECT_THAT(data.x, ElementsAre(-1, -1, testing::FloatEq(1.0F / 3), 0, 1, 1));
   EXPECT_EQ(data.scale.UnscaleLabel(0.5), 5);
   EXPECT_EQ(data.clipped_inputs, 0U);
 }
@@ -141,7 +141,7 @@ TEST_F(DatasetTest, NeedsAnInput) {
 }
 
 TEST_F(DatasetTest, NeedsANameForEveryFile) {
-  const std::string one = folder_.Write("perth.csv", "a,t\n1,2\n3,4\n");
+  const std::string one = folder.Write("perth.csv", "a,t\n1,2\n3,4\n");
   EXPECT_THAT(MessageOf([&] {
                 LoadDataset({one, one}, {.target = "t", .site_names = {"perth"}});
               }),

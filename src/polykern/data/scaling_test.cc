@@ -14,10 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 using Row = std::array<double, 2>;
-const std::vector<std::string> kNames = {"p", "q"};
 
 Scale Fit(const ScalingOptions& options, const std::vector<Row>& x, const std::vector<double>& y) {
-  ScaleFitter fitter(options, kNames, "t");
+  const std::vector<std::string> names = {"p", "q"};
+  ScaleFitter fitter(options, names, "t");
   for (std::size_t i = 0; i < x.size(); ++i) fitter.Add(x[i], y[i]);
   return fitter.Fit();
 }

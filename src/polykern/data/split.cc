@@ -108,7 +108,8 @@ struct Parts {
 };
 
 Parts Divide(std::size_t steps, std::size_t sites, double major_share) {
-  const auto major = static_cast<std::size_t>(static_cast<double>(steps) * major_share + 0.5);
+  const auto major =
+      static_cast<std::size_t>(std::llround(static_cast<double>(steps) * major_share));
   const std::size_t other = (steps - std::min(major, steps)) / (sites - 1);
   return {steps - other * (sites - 1), other};
 }
@@ -199,6 +200,7 @@ std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
                 std::to_string(longest));
   }
   std::vector<std::uint32_t> site_of;
+  site_of.reserve(rows_of.size());
   for (const auto& rows : rows_of) site_of.push_back(data->site[rows.front()]);
   const std::size_t steps = options.steps > 0 ? options.steps : longest;
   std::vector<std::string> names = data->site_names;

@@ -153,9 +153,9 @@ TEST(Split, NamesTheSiteThatIsTooSmall) {
 TEST(Split, OffersOnlyWhatReallyFits) {
   const auto data = Numbered(1000, 3);
   EXPECT_THAT(Complaint(data, {.split = Split::kSite, .clients = 7, .steps = 600}),
-              HasSubstr("at most --steps 384 fits 7 clients, at most --clients 4 fits 600 steps"));
-  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 7, .steps = 384}));
-  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 4, .steps = 600}));
+              HasSubstr("at most --steps 370 fits 7 clients, at most --clients 3 fits 600 steps"));
+  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 7, .steps = 370}));
+  ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 3, .steps = 600}));
 }
 
 TEST(Split, ChoosesStepsThatFitEverySite) {

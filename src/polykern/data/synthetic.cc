@@ -12,11 +12,12 @@ namespace polykern {
 namespace {
 
 constexpr double kOwnShare = 0.85;
-constexpr double kCentre = 0.55;         // ||c||
+constexpr double kCentre = 0.45;         // ||c||
 constexpr double kRadius = 0.35;         // of the disk, in x
-constexpr double kSpread = 0.02;         // typical ||e||
-constexpr double kLargestSpread = 0.08;  // 0.55 + 0.35 + 0.08 < 1
+constexpr double kLargestSpread = 0.19;  // 0.45 + 0.35 + 0.19 < 1
+// By kind of law; see the header.
 constexpr std::array<double, 4> kRoughness = {1.5, 1.2, 3, 6};
+constexpr std::array<double, 4> kSpread = {0.15, 0.12, 0.05, 0.02};
 constexpr std::array<const char*, 4> kKinds = {"saturating", "gentle", "rippled", "rough"};
 
 /// Sine from + - * / alone, so that no bit depends on the C library.
@@ -73,6 +74,7 @@ SyntheticFleet::SyntheticFleet(const FleetOptions& options) : options_(options) 
     site_names_.push_back("site " + std::to_string(s + 1) + " (" + kKinds[kind] + ")");
     Site site;
     site.saturating = kind == 0;
+    site.spread = kSpread[kind] / std::sqrt(static_cast<double>(options.dimension));
     site.centre = RandomDirection(random, options.dimension);
     SetLength(site.centre, kCentre);
     auto& [a, b] = site.axes;
@@ -132,7 +134,6 @@ void SyntheticFleet::Read(std::size_t step, std::size_t first, std::size_t count
   block.y.resize(count);
   block.present.assign(count, 1);
   const Turn turn = TurnAt(step);
-  const double spread = kSpread / std::sqrt(static_cast<double>(d));
   for (std::size_t i = 0; i < count; ++i) {
     Random random(options_.seed, Purpose::kSample, first + i, step);
     std::size_t place = SiteOf(first + i);
@@ -151,7 +152,7 @@ void SyntheticFleet::Read(std::size_t step, std::size_t first, std::size_t count
     const std::span<float> x = std::span(block.x).subspan(i * d, d);
     double square = 0;
     for (float& value : x) {
-      const double normal = spread * random.Normal();
+      const double normal = site.spread * random.Normal();
       square += normal * normal;
       value = static_cast<float>(normal);
     }

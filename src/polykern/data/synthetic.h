@@ -24,17 +24,19 @@ struct FleetOptions {
 
 /// A fleet of clients at several sites, made up on the fly: nothing is stored per client or step.
 ///
-/// The law. Site s has a centre c (||c|| = 0.55, random direction), two orthonormal axes a, b and
+/// The law. Site s has a centre c (||c|| = 0.45, random direction), two orthonormal axes a, b and
 /// a label law g. A sample of it has a latent point (u, v), uniform on the unit disk, and
-///     x = c + 0.35 (u a + v b) + e,   e normal, isotropic, ||e|| about 0.02 and at most 0.08,
+///     x = c + 0.35 (u a + v b) + e,   e normal, isotropic, ||e|| about r and at most 0.19,
 ///     y = clip(g(u, v) + noise * normal, 0, 1),
-/// so ||x|| < 1. The roughness of g goes through four kinds, site after site:
-///     0 saturating   g = 1/2 + 2/5 p / sqrt(1 + p^2),  p = 3/2 (u', v') . direction
-///     1 gentle       g = 1/2 + 1/5 (sin p + sin q),  p, q = 1.2 (u', v') . direction + phase
-///     2 rippled      the same with 3 instead of 1.2
-///     3 rough        the same with 6
-/// that is, length-scales of x from above 1 down to about 0.06: long kernels suit the first
-/// sites, short ones the last. (u', v') is (u, v) turned by drift * step / (steps - 1).
+/// so ||x|| < 1. Four kinds of g follow each other, site after site:
+///     0 saturating  r = 0.15  g = 1/2 + 2/5 p / sqrt(1 + p^2),  p = 3/2 (u', v') . direction
+///     1 gentle      r = 0.12  g = 1/2 + 1/5 (sin p + sin q),  p, q = 1.2 (u', v') . direction +
+///     phase 2 rippled     r = 0.05  the same with 3 instead of 1.2 3 rough       r = 0.02  the
+///     same with 6
+/// Smooth sites are blurred, which long kernels average out and short ones do not; rough sites are
+/// sharp. So the best squared length-scale of a Gaussian kernel falls from about 0.2 at the first
+/// two sites over 0.05 to 0.02 at the fourth, and personal weights matter. (u', v') is (u, v)
+/// turned by drift * step / (steps - 1).
 /// Client k belongs to site k * sites / clients and draws 85 % of its samples there, the rest from
 /// the other sites alike.
 ///
@@ -67,6 +69,7 @@ class SyntheticFleet : public Stream {
     std::vector<double> centre;
     std::array<std::vector<double>, 2> axes;
     bool saturating = false;
+    double spread = 0;  ///< of e, in each direction
     std::array<Wave, 2> waves;
   };
   /// A point turned by the drift at one step.

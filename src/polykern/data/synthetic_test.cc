@@ -65,8 +65,10 @@ double Roughness(const SyntheticFleet& fleet, std::size_t site) {
   constexpr double kStep = 1e-4;
   double sum = 0;
   int count = 0;
-  for (double u = -0.95; u < 1; u += 0.1) {
-    for (double v = -0.95; v < 1; v += 0.1) {
+  for (int i = -9; i < 10; ++i) {
+    for (int j = -9; j < 10; ++j) {
+      const double u = 0.1 * i;
+      const double v = 0.1 * j;
       if (u * u + v * v > 1) continue;
       const double here = fleet.Law(site, u, v, 0);
       sum += std::hypot(fleet.Law(site, u + kStep, v, 0) - here,
@@ -114,24 +116,31 @@ TEST(SyntheticFleet, SpreadsClientsEvenlyOverSites) {
 }
 
 TEST(SyntheticFleet, DrawsMostSamplesAtTheOwnSite) {
-  const SyntheticFleet fleet({.clients = 2, .steps = 2000, .sites = 2, .dimension = 20});
-  // The centres are 0.55 long and nearly orthogonal, the disks 0.35 wide: the nearer one is right.
-  std::vector<double> mean(20, 0);
-  SampleBlock block;
-  for (std::size_t step = 0; step < 2000; ++step) {
-    fleet.Read(step, 0, 1, block);
-    for (std::size_t j = 0; j < 20; ++j) mean[j] += static_cast<double>(block.x[j]) / 2000;
-  }
-  int near = 0;
-  for (std::size_t step = 0; step < 2000; ++step) {
-    fleet.Read(step, 0, 1, block);
-    double square = 0;
-    for (std::size_t j = 0; j < 20; ++j) {
-      square += std::pow(static_cast<double>(block.x[j]) - mean[j], 2);
+  constexpr std::size_t kDimension = 20;
+  constexpr std::size_t kSteps = 2000;
+  const SyntheticFleet fleet({.clients = 2, .steps = kSteps, .sites = 2, .dimension = kDimension});
+  // The plane halfway between the clients' mean inputs divides the two sites' regions.
+  std::vector<double> normal(kDimension, 0);
+  std::vector<double> middle(kDimension, 0);
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    const SampleBlock block = ReadAll(fleet, step);
+    for (std::size_t j = 0; j < kDimension; ++j) {
+      const auto first = static_cast<double>(block.x[j]);
+      const auto second = static_cast<double>(block.x[kDimension + j]);
+      normal[j] += (first - second) / kSteps;
+      middle[j] += (first + second) / (2 * kSteps);
     }
-    near += square < 0.45 * 0.45 ? 1 : 0;
   }
-  EXPECT_NEAR(near / 2000.0, 0.85, 0.03);
+  int own = 0;
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    const SampleBlock block = ReadAll(fleet, step);
+    double side = 0;
+    for (std::size_t j = 0; j < kDimension; ++j) {
+      side += (static_cast<double>(block.x[j]) - middle[j]) * normal[j];
+    }
+    own += side > 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(own) / kSteps, 0.85, 0.03);
 }
 
 TEST(SyntheticFleet, TurnsTheLawSmoothlyWithDrift) {
@@ -150,9 +159,9 @@ TEST(SyntheticFleet, TurnsTheLawSmoothlyWithDrift) {
 TEST(SyntheticFleet, KeepsItsBits) {
   // Golden numbers: the same seed must give the same fleet on every machine, for ever.
   const SampleBlock block = ReadAll(SyntheticFleet({.clients = 4}), 9);
-  EXPECT_EQ(block.y[0], 1.0);
-  EXPECT_EQ(block.y[3], 1.0);
-  EXPECT_EQ(block.x[0], 1.0F);
+  EXPECT_EQ(block.y[0], 0x1.92cecd8ff274ep-1);
+  EXPECT_EQ(block.y[3], 0x1.dabc227490ceep-2);
+  EXPECT_EQ(block.x[0], -0x1.267d1ap-3F);
 }
 
 TEST(SyntheticFleet, AllowsMoreSitesThanClients) {

@@ -16,19 +16,19 @@ using testing::IsEmpty;
 class TableTest : public testing::Test {
  protected:
   Table Read(std::string_view text, const ColumnChoice& choice, const TableOptions& options = {}) {
-    return ReadTable({folder_.Write("some.csv", text)}, choice, options);
+    return ReadTable({folder.Write("some.csv", text)}, choice, options);
   }
   std::string Complaint(std::string_view text, const ColumnChoice& choice,
                         const TableOptions& options = {}) {
     return MessageOf([&] { Read(text, choice, options); });
   }
 
-  TempFolder folder_;
-  const ColumnChoice numbers_ = {.other_numbers = true};
+  TempFolder folder;
+  const ColumnChoice numbers = {.other_numbers = true};
 };
 
 TEST_F(TableTest, KeepsNumbersLinesAndNames) {
-  const Table table = Read("a,b\n1,2\n\n3,4.5\n", numbers_);
+  const Table table = Read("a,b\n1,2\n\n3,4.5\n", numbers);
   EXPECT_THAT(table.columns, ElementsAre("a", "b"));
   EXPECT_THAT(table.values, ElementsAre(1, 2, 3, 4.5));
   EXPECT_THAT(table.line, ElementsAre(2, 4));
@@ -37,27 +37,27 @@ TEST_F(TableTest, KeepsNumbersLinesAndNames) {
 }
 
 TEST_F(TableTest, DropsAndCountsRowsWithMissingCells) {
-  const Table table = Read("a,b\n1,NA\n2,3\n,4\n5,?\n6,-inf\n7,8\n", numbers_);
+  const Table table = Read("a,b\n1,NA\n2,3\n,4\n5,?\n6,-inf\n7,8\n", numbers);
   EXPECT_THAT(table.values, ElementsAre(2, 3, 7, 8));
   EXPECT_THAT(table.line, ElementsAre(3, 7));
   EXPECT_EQ(table.dropped_rows, 4U);
 }
 
 TEST_F(TableTest, NamesTheCellOfAMissingValueIfAsked) {
-  EXPECT_THAT(Complaint("a,b\n1,2\n3,NA\n", numbers_, {.missing = MissingPolicy::kError}),
+  EXPECT_THAT(Complaint("a,b\n1,2\n3,NA\n", numbers, {.missing = MissingPolicy::kError}),
               EndsWith("some.csv, line 3, column \"b\": the value is missing (\"NA\"); fill it in, "
                        "or let such rows be dropped"));
 }
 
 TEST_F(TableTest, LeavesOutTextColumnsAndDoesNotMindThem) {
-  const Table table = Read("a,station,b\n1,Dongsi,2\n3,NA,4\n", numbers_);
+  const Table table = Read("a,station,b\n1,Dongsi,2\n3,NA,4\n", numbers);
   EXPECT_THAT(table.columns, ElementsAre("a", "b"));
   EXPECT_THAT(table.unused, ElementsAre("station"));
   EXPECT_EQ(table.dropped_rows, 0U);
 }
 
 TEST_F(TableTest, LeavesOutAColumnWithoutAnyValue) {
-  const Table table = Read("a,b\n1,\n3,\n", numbers_);
+  const Table table = Read("a,b\n1,\n3,\n", numbers);
   EXPECT_THAT(table.columns, ElementsAre("a"));
   EXPECT_EQ(table.rows(), 2U);
 }
@@ -68,7 +68,7 @@ TEST_F(TableTest, DoesNotDropARowForAColumnThatIsNotRead) {
 }
 
 TEST_F(TableTest, NamesTheCellThatIsNoNumber) {
-  EXPECT_THAT(Complaint("a,b\n1,2\n3,calm\n", numbers_),
+  EXPECT_THAT(Complaint("a,b\n1,2\n3,calm\n", numbers),
               EndsWith("some.csv, line 3, column \"b\": \"calm\" is not a number; correct it, name "
                        "the column as categorical, or leave the column out"));
   EXPECT_THAT(Complaint("a,b\n1," + std::string(50, 'x') + "\n", {.columns = {"b"}}),
@@ -89,8 +89,8 @@ TEST_F(TableTest, CodesTextsAsTheyFirstAppearInCompleteRows) {
 }
 
 TEST_F(TableTest, AppendsFilesThatHaveTheSameColumns) {
-  const std::string one = folder_.Write("one.csv", "a,w\n1,N\n2,S\n");
-  const std::string two = folder_.Write("two.csv", "a,w\n3,S\nNA,N\n4,E\n");
+  const std::string one = folder.Write("one.csv", "a,w\n1,N\n2,S\n");
+  const std::string two = folder.Write("two.csv", "a,w\n3,S\nNA,N\n4,E\n");
   const ColumnChoice choice = {.columns = {"a"}, .categorical = {"w"}};
   const Table table = ReadTable({one, two}, choice);
   EXPECT_THAT(table.values, ElementsAre(1, 0, 2, 1, 3, 1, 4, 2));
@@ -103,33 +103,33 @@ TEST_F(TableTest, AppendsFilesThatHaveTheSameColumns) {
 }
 
 TEST_F(TableTest, NeverRestartsTheCodesOfKeys) {
-  const std::string one = folder_.Write("one.csv", "a,w\n1,N\n2,S\n");
-  const std::string two = folder_.Write("two.csv", "a,w\n3,S\n");
+  const std::string one = folder.Write("one.csv", "a,w\n1,N\n2,S\n");
+  const std::string two = folder.Write("two.csv", "a,w\n3,S\n");
   const Table table = ReadTable({one, two}, {.keys = {"w"}}, {.codes_per_file = true});
   EXPECT_THAT(table.values, ElementsAre(0, 1, 1));
   EXPECT_THAT(table.labels[0], ElementsAre("N", "S"));
 }
 
 TEST_F(TableTest, NamesTheFileWithOtherColumns) {
-  const std::string one = folder_.Write("one.csv", "a,b\n1,2\n");
-  const std::string two = folder_.Write("two.csv", "a,c\n1,2\n");
-  const std::string three = folder_.Write("three.csv", "a\n1\n");
+  const std::string one = folder.Write("one.csv", "a,b\n1,2\n");
+  const std::string two = folder.Write("two.csv", "a,c\n1,2\n");
+  const std::string three = folder.Write("three.csv", "a\n1\n");
   EXPECT_EQ(MessageOf([&] {
-              ReadTable({one, two}, numbers_);
+              ReadTable({one, two}, numbers);
             }),
             two + ": its columns differ from those of " + one +
                 " (column 2 is \"c\", not \"b\"); give both files the same columns");
   EXPECT_THAT(
       MessageOf([&] {
-        ReadTable({one, three}, numbers_);
+        ReadTable({one, three}, numbers);
       }),
       HasSubstr("three.csv: its columns differ from those of " + one + " (1 columns, not 2)"));
 }
 
 TEST_F(TableTest, StopsAfterTheWantedCompleteRowsOfEachFile) {
-  const std::string one = folder_.Write("one.csv", "a\n1\nNA\n2\nnot read\n");
-  const std::string two = folder_.Write("two.csv", "a\n3\n4\n5\n");
-  const Table table = ReadTable({one, two}, numbers_, {.rows_per_file = 2});
+  const std::string one = folder.Write("one.csv", "a\n1\nNA\n2\nnot read\n");
+  const std::string two = folder.Write("two.csv", "a\n3\n4\n5\n");
+  const Table table = ReadTable({one, two}, numbers, {.rows_per_file = 2});
   EXPECT_THAT(table.values, ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(table.dropped_rows, 1U);
 }
@@ -147,11 +147,11 @@ TEST_F(TableTest, NamesTheColumnThatLeavesNoCompleteRow) {
 }
 
 TEST_F(TableTest, SaysThatNoColumnHoldsNumbers) {
-  EXPECT_THAT(Complaint("a,b\nx,y\n", numbers_), HasSubstr("no column is left to read"));
+  EXPECT_THAT(Complaint("a,b\nx,y\n", numbers), HasSubstr("no column is left to read"));
 }
 
 TEST_F(TableTest, NeedsAFile) {
-  EXPECT_THAT(MessageOf([&] { ReadTable({}, numbers_); }), HasSubstr("name at least one CSV file"));
+  EXPECT_THAT(MessageOf([&] { ReadTable({}, numbers); }), HasSubstr("name at least one CSV file"));
 }
 
 }  // namespace

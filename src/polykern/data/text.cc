@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace polykern {
@@ -33,16 +34,11 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string Suggest(std::string_view wanted, std::span<const std::string> names) {
-  struct Offer {
-    std::size_t distance;
-    std::size_t index;
-    auto operator<=>(const Offer&) const = default;
-  };
   const std::size_t limit = std::max<std::size_t>(1, (wanted.size() + 1) / 3);
-  std::vector<Offer> offers;
+  std::vector<std::pair<std::size_t, std::size_t>> offers;  // distance, place
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::size_t distance = EditDistance(wanted, names[i]);
-    if (distance <= limit) offers.push_back({distance, i});
+    if (!wanted.empty() && distance <= limit) offers.emplace_back(distance, i);
   }
   std::ranges::sort(offers);
   std::string text;
@@ -51,7 +47,7 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
     text = "did you mean ";
     for (std::size_t i = 0; i < count; ++i) {
       if (i > 0) text += i + 1 == count ? " or " : ", ";
-      text += Quoted(names[offers[i].index]);
+      text += Quoted(names[offers[i].second]);
     }
     return text + "?";
   }

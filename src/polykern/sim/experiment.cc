@@ -157,7 +157,10 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
       const std::size_t repetition = i % repetitions;
       runs[r][repetition] =
           RunOnce(stream, rows[r], options, repetition, clients, workers, progress);
-      if (!runs[r][repetition].finished) return;
+      if (!runs[r][repetition].finished) {  // what follows would start from broken weights
+        progress.steps_done += (first + chain_length - i - 1) * stream.steps();
+        return;
+      }
     }
   };
   Workers workers(options.threads);

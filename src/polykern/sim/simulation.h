@@ -35,10 +35,11 @@ class Simulation {
   static constexpr std::size_t kBlock = 64;
 
   struct Options {
-    std::uint64_t seed = 0;            ///< of the clients' absences
-    double participation = 1;          ///< a client with a sample takes part with this probability
-    bool keep_predictions = false;     ///< keep every prediction: steps x clients numbers
-    std::span<const double> uniforms;  ///< steps x clients: fixes every draw; empty: from the seed
+    std::uint64_t seed = 0;         ///< of the clients' absences
+    double participation = 1;       ///< a client with a sample takes part with this probability
+    bool keep_predictions = false;  ///< keep every prediction: steps x clients numbers
+    std::span<const double> uniforms =
+        {};  ///< steps x clients: fixes every draw; empty: from the seed
   };
 
   /// Everything passed in must outlive the simulation. `clients` is changed by every step; pass it

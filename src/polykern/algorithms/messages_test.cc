@@ -1,0 +1,159 @@
+#include "polykern/algorithms/messages.h"
+
+#include <limits>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr ModelShape kShape = {4, 3, 2};
+
+/// Client 70 sends blocks 3 and 0, client 71 nothing, client 72 block 3.
+Updates Good() {
+  Updates updates;
+  updates.step = 9;
+  updates.clients = {70, 71, 72};
+  updates.first = {0, 2, 2, 3};
+  updates.blocks = {3, 0, 3};
+  updates.values = {1, 2, 3, 4, 5, 6, 7, 8, 512};
+  updates.probability = {0.5, 0.5, 0.5};
+  return updates;
+}
+
+/// What CheckUpdates says against the updates; empty if nothing.
+std::string Complaint(const Updates& updates, const ModelShape& shape = kShape) {
+  try {
+    CheckUpdates(shape, updates);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ModelShape, CountsItsNumbers) {
+  EXPECT_EQ(kShape.model_size(), 12U);
+  EXPECT_EQ(kShape.update_size(), 6U);
+}
+
+TEST(Updates, ListTheBlocksOfAClient) {
+  const Updates updates = Good();
+  EXPECT_EQ(updates.size(), 3U);
+  EXPECT_THAT(updates.BlocksOf(0), testing::ElementsAre(3, 0));
+  EXPECT_THAT(updates.BlocksOf(1), testing::IsEmpty());
+  EXPECT_THAT(updates.BlocksOf(2), testing::ElementsAre(3));
+}
+
+TEST(Updates, AreAnEmptyCohortAfterClear) {
+  Updates updates = Good();
+  updates.Clear();
+  EXPECT_EQ(updates.size(), 0U);
+  EXPECT_TRUE(updates.blocks.empty());
+  EXPECT_TRUE(updates.values.empty());
+  EXPECT_TRUE(updates.probability.empty());
+  EXPECT_EQ(Complaint(updates), "");
+}
+
+TEST(CheckUpdates, AcceptsWhatFits) {
+  EXPECT_EQ(Complaint(Good()), "");
+  Updates limits = Good();
+  limits.values = {512, -512, 0, -0.0F, 1e-45F, 6, 7, 8, 9};
+  EXPECT_EQ(Complaint(limits), "");
+}
+
+TEST(CheckUpdates, LetsDifferentClientsSendTheSameBlock) {
+  Updates updates = Good();
+  updates.blocks = {3, 0, 0};
+  EXPECT_EQ(Complaint(updates), "");
+}
+
+TEST(CheckUpdates, DoesNotLookAtTheProbabilitiesThatAreNeverSent) {
+  Updates updates = Good();
+  updates.probability.clear();
+  EXPECT_EQ(Complaint(updates), "");
+}
+
+TEST(CheckUpdates, RefusesInconsistentLengths) {
+  Updates wrong = Good();
+  wrong.first.clear();
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("step 9"), HasSubstr("inconsistent lengths")));
+  wrong = Good();
+  wrong.first.pop_back();
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.first = {1, 2, 2, 3};
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.first = {0, 2, 2, 2};
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.values.pop_back();
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.values.push_back(0);
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.blocks.push_back(1);
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+  wrong = Good();
+  wrong.clients.push_back(73);
+  EXPECT_THAT(Complaint(wrong), HasSubstr("inconsistent lengths"));
+}
+
+TEST(CheckUpdates, RefusesPartsThatRunBackwardsOrBeyondTheEnd) {
+  Updates wrong = Good();
+  wrong.first = {0, 2, 1, 3};
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("client 71"), HasSubstr("inconsistent lengths")));
+  wrong.first = {0, 4, 2, 3};
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("client 70"), HasSubstr("inconsistent lengths")));
+  wrong.first = {0, std::numeric_limits<std::size_t>::max(), 2, 3};
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("client 70"), HasSubstr("inconsistent lengths")));
+}
+
+TEST(CheckUpdates, RefusesMoreBlocksThanAllowed) {
+  const ModelShape narrow = {4, 3, 1};
+  EXPECT_THAT(Complaint(Good(), narrow), AllOf(HasSubstr("client 70"), HasSubstr("step 9"),
+                                               HasSubstr("2 kernels"), HasSubstr("at most 1")));
+}
+
+TEST(CheckUpdates, RefusesABlockThatDoesNotExist) {
+  Updates wrong = Good();
+  wrong.blocks[2] = 4;
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("client 72"), HasSubstr("no kernel 4")));
+  wrong.blocks[2] = UINT32_MAX;
+  EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr("client 72"), HasSubstr("no kernel 4294967295")));
+}
+
+TEST(CheckUpdates, RefusesABlockThatIsThereTwice) {
+  for (const std::uint32_t block : {0U, 3U}) {
+    Updates wrong = Good();
+    wrong.blocks = {block, block, 1};
+    EXPECT_THAT(Complaint(wrong),
+                AllOf(HasSubstr("client 70"),
+                      HasSubstr("kernel " + std::to_string(block) + " is there twice")));
+  }
+}
+
+TEST(CheckUpdates, RefusesNumbersThatAreNotFiniteOrTooLarge) {
+  using Limits = std::numeric_limits<float>;
+  for (const float bad :
+       {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 512.00006F, -1e30F}) {
+    for (std::size_t place = 0; place < 9; ++place) {
+      Updates wrong = Good();
+      wrong.values[place] = bad;
+      EXPECT_THAT(Complaint(wrong), AllOf(HasSubstr(place < 6 ? "client 70" : "client 72"),
+                                          HasSubstr("not finite or above 512")))
+          << place;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace polykern

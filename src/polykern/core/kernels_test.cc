@@ -1,0 +1,333 @@
+#include "polykern/core/kernels.h"
+
+#include <array>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+#include "polykern/core/kernel_bank.h"
+
+namespace polykern {
+namespace {
+
+constexpr std::size_t kDimension = 4;
+using Point = std::array<double, kDimension>;
+
+const std::vector<Kernel>& EveryKernel() {
+  static const std::vector<Kernel> kernels = {
+      {KernelKind::kGaussian, 0.7},          {KernelKind::kLaplacian, 1.4},
+      {KernelKind::kMatern12, 1.3},          {KernelKind::kMatern32, 0.8},
+      {KernelKind::kMatern52, 1.1},          {KernelKind::kCauchy, 0.9},
+      {KernelKind::kRationalQuadratic, 0.6}, {KernelKind::kRationalQuadratic, 0.9, 0.4},
+      {KernelKind::kRationalQuadratic, 1, 3}};
+  return kernels;
+}
+
+std::string NameOf(const Kernel& kernel, Draw draw) {
+  std::string name(DictionaryNames()[static_cast<std::size_t>(kernel.kind)]);
+  if (kernel.kind == KernelKind::kRationalQuadratic) name += std::to_string(kernel.shape);
+  return name + (draw == Draw::kOrthogonal ? " orthogonal" : " independent");
+}
+
+/// z(x) . z(x') of the bank's only kernel, in double.
+double FeatureProduct(const KernelBank& bank, const Point& x, const Point& y) {
+  const auto rho = bank.Frequencies(0);
+  double sum = 0;
+  for (std::size_t j = 0; j < bank.features(); ++j) {
+    double a = 0;
+    double b = 0;
+    for (std::size_t c = 0; c < kDimension; ++c) {
+      const auto frequency = static_cast<double>(rho[j * kDimension + c]);
+      a += frequency * x.at(c);
+      b += frequency * y.at(c);
+    }
+    sum += std::sin(a) * std::sin(b) + std::cos(a) * std::cos(b);
+  }
+  return sum / static_cast<double>(bank.features());
+}
+
+struct Estimate {
+  double mean = 0;
+  double error = 0;        ///< standard error of the mean
+  double mean_square = 0;  ///< of the distance from the kernel
+  double square_error = 0;
+};
+
+/// z(x) . z(x') - k(x - x') over `banks` independent banks.
+Estimate EstimateKernel(const Kernel& kernel, Draw draw, std::size_t features, int banks,
+                        const Point& x, const Point& y) {
+  Point difference{};
+  for (std::size_t c = 0; c < kDimension; ++c) difference.at(c) = x.at(c) - y.at(c);
+  const double exact = KernelValue(kernel, difference);
+  double sum = 0;
+  double squares = 0;
+  double fourths = 0;
+  for (int b = 0; b < banks; ++b) {
+    const KernelBank bank(std::array{kernel}, kDimension, features,
+                          1000 + static_cast<std::uint64_t>(b), draw);
+    const double miss = FeatureProduct(bank, x, y) - exact;
+    sum += miss;
+    squares += miss * miss;
+    fourths += miss * miss * miss * miss;
+  }
+  Estimate estimate;
+  estimate.mean = sum / banks;
+  estimate.mean_square = squares / banks;
+  estimate.error = std::sqrt(estimate.mean_square / banks);
+  estimate.square_error =
+      std::sqrt((fourths / banks - estimate.mean_square * estimate.mean_square) / banks);
+  return estimate;
+}
+
+constexpr Point kOrigin = {0.3, -1.2, 0.5, 0.1};
+constexpr std::array<Point, 3> kOthers = {Point{0.4, -1.0, 0.2, 0.2}, Point{1.0, -1.5, 0.9, -0.3},
+                                          Point{0.3, -1.2, 2.0, 0.1}};
+
+void ExpectNoBias(Draw draw) {
+  for (const Kernel& kernel : EveryKernel()) {
+    if (draw == Draw::kOrthogonal && !IsIsotropic(kernel.kind)) continue;
+    for (const Point& other : kOthers) {
+      const Estimate estimate = EstimateKernel(kernel, draw, 16, 1200, kOrigin, other);
+      // 48 comparisons in all: five standard errors of the mean of 1200 banks.
+      EXPECT_NEAR(estimate.mean, 0, 5 * estimate.error) << NameOf(kernel, draw);
+      EXPECT_LT(estimate.error, 0.006);  // the comparison has teeth
+    }
+  }
+}
+
+void ExpectErrorsToFallAsOneOverTheRoot(Draw draw) {
+  for (const Kernel& kernel : EveryKernel()) {
+    if (draw == Draw::kOrthogonal && !IsIsotropic(kernel.kind)) continue;
+    const Estimate few = EstimateKernel(kernel, draw, 16, 1000, kOrigin, kOthers[1]);
+    const Estimate many = EstimateKernel(kernel, draw, 256, 1000, kOrigin, kOthers[1]);
+    const double ratio = std::sqrt(few.mean_square / many.mean_square);
+    // sqrt(256 / 16) = 4. The relative error of a root of a mean square is half that of the mean
+    // square (about 2.2 % here); five standard errors of the quotient.
+    const double relative =
+        std::hypot(few.square_error / few.mean_square, many.square_error / many.mean_square) / 2;
+    EXPECT_NEAR(ratio, 4, 5 * 4 * relative) << NameOf(kernel, draw);
+    EXPECT_LT(relative, 0.05);
+  }
+}
+
+TEST(IndependentFeatures, EstimateEveryKernelWithoutBias) {
+  ExpectNoBias(Draw::kIndependent);
+}
+
+TEST(OrthogonalFeatures, EstimateEveryIsotropicKernelWithoutBias) {
+  ExpectNoBias(Draw::kOrthogonal);
+}
+
+TEST(IndependentFeatures, HaveErrorsThatFallAsOneOverTheRootOfTheirNumber) {
+  ExpectErrorsToFallAsOneOverTheRoot(Draw::kIndependent);
+}
+
+TEST(OrthogonalFeatures, HaveErrorsThatFallAsOneOverTheRootOfTheirNumber) {
+  ExpectErrorsToFallAsOneOverTheRoot(Draw::kOrthogonal);
+}
+
+TEST(OrthogonalFeatures, HaveLessVarianceThanIndependentOnesForTheGaussian) {
+  const Kernel kernel{KernelKind::kGaussian, 1};
+  const Point other = {0.9, -0.7, 0.2, 0.5};
+  const Estimate independent = EstimateKernel(kernel, Draw::kIndependent, 16, 1500, kOrigin, other);
+  const Estimate orthogonal = EstimateKernel(kernel, Draw::kOrthogonal, 16, 1500, kOrigin, other);
+  const double error = std::hypot(independent.square_error, orthogonal.square_error);
+  EXPECT_GT(independent.mean_square - orthogonal.mean_square, 5 * error);  // five standard errors
+}
+
+TEST(OrthogonalFeatures, AreOrthogonalWithinABlockAndOnlyThere) {
+  constexpr std::size_t kFeatures = 2 * kDimension + 3;  // two full blocks and a part
+  const KernelBank bank(std::array{Kernel{KernelKind::kMatern32, 0.5}}, kDimension, kFeatures, 3,
+                        Draw::kOrthogonal);
+  const auto rho = bank.Frequencies(0);
+  const auto cosine = [&](std::size_t a, std::size_t b) {
+    double dot = 0;
+    double square_a = 0;
+    double square_b = 0;
+    for (std::size_t c = 0; c < kDimension; ++c) {
+      const auto of_a = static_cast<double>(rho[a * kDimension + c]);
+      const auto of_b = static_cast<double>(rho[b * kDimension + c]);
+      dot += of_a * of_b;
+      square_a += of_a * of_a;
+      square_b += of_b * of_b;
+    }
+    return dot / std::sqrt(square_a * square_b);
+  };
+  double across = 0;
+  for (std::size_t a = 0; a < kFeatures; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (a / kDimension == b / kDimension) {
+        EXPECT_NEAR(cosine(a, b), 0, 4e-7) << a << " and " << b;  // rounding to float
+      } else {
+        across = std::max(across, std::abs(cosine(a, b)));
+      }
+    }
+  }
+  EXPECT_GT(across, 0.3);
+}
+
+TEST(OrthogonalFeatures, AreRefusedForLaplacianAndCauchyAlone) {
+  for (const Kernel& kernel : EveryKernel()) {
+    const auto make = [&] {
+      const KernelBank bank(std::array{Kernel{}, kernel}, 3, 4, 1, Draw::kOrthogonal);
+    };
+    if (kernel.kind == KernelKind::kLaplacian || kernel.kind == KernelKind::kCauchy) {
+      EXPECT_FALSE(IsIsotropic(kernel.kind));
+      EXPECT_THROW(make(), Error);
+    } else {
+      EXPECT_TRUE(IsIsotropic(kernel.kind));
+      EXPECT_NO_THROW(make());
+    }
+  }
+}
+
+TEST(KernelValue, IsOneAtZeroAndFallsWithDistance) {
+  for (const Kernel& kernel : EveryKernel()) {
+    double before = KernelValue(kernel, std::array{0.0, 0.0, 0.0});
+    EXPECT_EQ(before, 1);
+    for (double scale = 0.1; scale < 3; scale += 0.1) {
+      const double value = KernelValue(kernel, std::array{scale, -0.5 * scale, 0.2 * scale});
+      EXPECT_LT(value, before);
+      EXPECT_GT(value, 0);
+      EXPECT_DOUBLE_EQ(value, KernelValue(kernel, std::array{-scale, 0.5 * scale, -0.2 * scale}));
+      before = value;
+    }
+  }
+}
+
+TEST(KernelValue, FollowsItsFormula) {
+  const std::array<double, 2> d = {0.6, -0.8};  // r = 1
+  const double l = 2;
+  const auto value = [&](KernelKind kind) { return KernelValue({kind, l, 1.5}, d); };
+  EXPECT_NEAR(value(KernelKind::kGaussian), 0.8824969025845955, 1e-15);
+  EXPECT_NEAR(value(KernelKind::kLaplacian), std::exp(-0.7), 1e-15);
+  EXPECT_NEAR(value(KernelKind::kMatern12), std::exp(-0.5), 1e-15);
+  EXPECT_NEAR(value(KernelKind::kMatern32), 0.7848876539574506, 1e-15);
+  EXPECT_NEAR(value(KernelKind::kMatern52), 0.8286491424181255, 1e-15);
+  EXPECT_NEAR(value(KernelKind::kCauchy), 1 / 1.09 / 1.16, 1e-15);
+  EXPECT_NEAR(value(KernelKind::kRationalQuadratic), 1 / std::pow(13.0 / 12, 1.5), 1e-15);
+}
+
+TEST(Dictionary, HasThePapersBandwidths) {
+  const auto kernels = MakeDictionary("gaussian", 51);
+  ASSERT_EQ(kernels.size(), 51U);
+  for (int i = 1; i <= 51; ++i) {
+    const Kernel& kernel = kernels[static_cast<std::size_t>(i - 1)];
+    const double sigma = std::pow(10.0, (2 * i - 52) / 25.0);
+    EXPECT_EQ(kernel.kind, KernelKind::kGaussian);
+    EXPECT_NEAR(kernel.length * kernel.length / sigma, 1, 1e-7) << i;  // rounded to float
+  }
+}
+
+TEST(Dictionary, SpansTheSameBandwidthsForAnyCount) {
+  EXPECT_NEAR(MakeDictionary("gaussian", 1)[0].length, 1, 1e-7);
+  for (const std::size_t count : {2U, 3U, 10U}) {
+    const auto kernels = MakeDictionary("gaussian", count);
+    ASSERT_EQ(kernels.size(), count);
+    EXPECT_NEAR(kernels.front().length, 0.1, 1e-8);
+    EXPECT_NEAR(kernels.back().length, 10, 1e-6);
+    for (std::size_t i = 2; i < count; ++i) {
+      EXPECT_NEAR(kernels[i].length / kernels[i - 1].length,
+                  kernels[i - 1].length / kernels[i - 2].length, 1e-6);
+    }
+  }
+}
+
+TEST(Dictionary, NamesTheKindOfItsKernels) {
+  const std::vector<std::pair<std::string, KernelKind>> expected = {
+      {"gaussian", KernelKind::kGaussian},
+      {"laplacian", KernelKind::kLaplacian},
+      {"matern12", KernelKind::kMatern12},
+      {"matern32", KernelKind::kMatern32},
+      {"matern52", KernelKind::kMatern52},
+      {"cauchy", KernelKind::kCauchy},
+      {"rational-quadratic", KernelKind::kRationalQuadratic}};
+  for (const auto& [name, kind] : expected) {
+    for (const Kernel& kernel : MakeDictionary(name, 4)) EXPECT_EQ(kernel.kind, kind) << name;
+  }
+  const auto mixed = MakeDictionary("mixed", 5);
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    EXPECT_EQ(mixed[i].kind, i % 2 == 0 ? KernelKind::kGaussian : KernelKind::kMatern32);
+  }
+  EXPECT_THAT(DictionaryNames(),
+              testing::ElementsAre("gaussian", "laplacian", "matern12", "matern32", "matern52",
+                                   "cauchy", "rational-quadratic", "mixed"));
+}
+
+TEST(Dictionary, RefusesAnUnknownNameAndListsTheKnownOnes) {
+  try {
+    MakeDictionary("linear", 5);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("'linear'"));
+    for (const auto name : DictionaryNames()) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::string(name)));
+    }
+  }
+  EXPECT_THROW(MakeDictionary("", 5), Error);
+  EXPECT_THROW(MakeDictionary("Gaussian", 5), Error);
+}
+
+TEST(Dictionary, RefusesToBeEmpty) {
+  EXPECT_THROW(MakeDictionary("gaussian", 0), Error);
+}
+
+TEST(KernelBank, HasTheSizesItWasAskedFor) {
+  const KernelBank bank(MakeDictionary("mixed", 3), 5, 7, 1);
+  EXPECT_EQ(bank.kernels(), 3U);
+  EXPECT_EQ(bank.dimension(), 5U);
+  EXPECT_EQ(bank.features(), 7U);
+  EXPECT_EQ(bank.feature_size(), 14U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(bank.Frequencies(i).size(), 35U);
+}
+
+TEST(KernelBank, IsAFunctionOfItsSeed) {
+  const auto numbers = [](std::uint64_t seed, Draw draw) {
+    const KernelBank bank(MakeDictionary("gaussian", 3), 2, 5, seed, draw);
+    std::vector<float> all;
+    for (std::size_t i = 0; i < 3; ++i) {
+      all.insert(all.end(), bank.Frequencies(i).begin(), bank.Frequencies(i).end());
+    }
+    return all;
+  };
+  for (const Draw draw : {Draw::kIndependent, Draw::kOrthogonal}) {
+    EXPECT_EQ(numbers(1, draw), numbers(1, draw));
+    const auto one = numbers(1, draw);
+    const auto two = numbers(2, draw);
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NE(one[i], two[i]);
+  }
+}
+
+TEST(KernelBank, DrawsEachKernelFromItsOwnNumbers) {
+  // Two equal kernels must not get equal frequencies, and a kernel's draw must not depend on the
+  // number of kernels before it.
+  const Kernel kernel;
+  const KernelBank two(std::array{kernel, kernel}, 3, 8, 4);
+  const std::set<float> first(two.Frequencies(0).begin(), two.Frequencies(0).end());
+  for (const float value : two.Frequencies(1)) EXPECT_EQ(first.count(value), 0U);
+  const KernelBank other(std::array{Kernel{KernelKind::kMatern52}, kernel}, 3, 8, 4);
+  EXPECT_THAT(two.Frequencies(1), testing::ElementsAreArray(other.Frequencies(1)));
+}
+
+TEST(KernelBank, TakesGivenFrequenciesAsTheyAre) {
+  const std::vector<float> rho = {3, 4, 0, 1, 0, -2, 0.5, 0};
+  const KernelBank bank(rho, 2, 2, 2);
+  EXPECT_THAT(bank.Frequencies(0), testing::ElementsAre(3, 4, 0, 1));
+  EXPECT_THAT(bank.Frequencies(1), testing::ElementsAre(0, -2, 0.5, 0));
+}
+
+TEST(KernelBank, BoundsItsFrequenciesFromAboveAndNotByMuch) {
+  const KernelBank given(std::vector<float>{3, 4, 0, 1, 0, -2, 0.5, 0}, 2, 2, 2);
+  EXPECT_GE(given.LongestFrequency(0), 5);
+  EXPECT_LE(given.LongestFrequency(0), 5.01F);
+  EXPECT_GE(given.LongestFrequency(1), 2);
+  EXPECT_LE(given.LongestFrequency(1), 2.01F);
+}
+
+}  // namespace
+}  // namespace polykern

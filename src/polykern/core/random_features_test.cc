@@ -1,0 +1,449 @@
+#include "polykern/core/random_features.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+constexpr float kUntouched = -123.25F;
+
+struct Output {
+  std::vector<float> f;
+  std::vector<float> z;
+};
+
+/// A bank, a model and a cohort with what it wants.
+struct Scene {
+  KernelBank bank;
+  std::vector<float> theta;
+  std::vector<float> x;  // clients x dimension
+  std::size_t per_client = 0;
+  std::vector<std::uint32_t> wanted;  // clients x per_client
+
+  std::size_t clients() const { return x.size() / bank.dimension(); }
+
+  Output Evaluate(FeatureScratch& scratch) const {
+    Output out;
+    out.f.assign(clients() * bank.kernels(), kUntouched);
+    out.z.assign(wanted.size() * bank.feature_size(), kUntouched);
+    EvaluateKernels(bank, {clients(), x, theta, wanted, per_client, out.f, out.z}, scratch);
+    return out;
+  }
+  Output Evaluate() const {
+    FeatureScratch scratch;
+    return Evaluate(scratch);
+  }
+
+  /// The same with these clients of the cohort, in this order.
+  Scene Cohort(const std::vector<std::size_t>& chosen) const {
+    Scene cohort{bank, theta, {}, per_client, {}};
+    const auto d = static_cast<std::ptrdiff_t>(bank.dimension());
+    const auto m = static_cast<std::ptrdiff_t>(per_client);
+    for (const std::size_t k : chosen) {
+      const auto at = static_cast<std::ptrdiff_t>(k);
+      cohort.x.insert(cohort.x.end(), x.begin() + at * d, x.begin() + (at + 1) * d);
+      cohort.wanted.insert(cohort.wanted.end(), wanted.begin() + at * m,
+                           wanted.begin() + (at + 1) * m);
+    }
+    return cohort;
+  }
+};
+
+/// Clients of moderate size that want `per_client` random distinct kernels, here and there none.
+Scene RandomScene(std::size_t clients, std::size_t kernels, std::size_t features,
+                  std::size_t dimension, std::size_t per_client, double scale = 1) {
+  Random random(11, Purpose::kTest, features, dimension);
+  std::vector<float> rho(kernels * features * dimension);
+  for (float& value : rho) value = static_cast<float>(scale * random.Normal());
+  Scene scene{KernelBank(rho, kernels, features, dimension), {}, {}, per_client, {}};
+  for (std::size_t i = 0; i < kernels * 2 * features; ++i) {
+    scene.theta.push_back(static_cast<float>(random.Normal()));
+  }
+  std::vector<std::uint32_t> all(kernels);
+  std::iota(all.begin(), all.end(), 0U);
+  for (std::size_t k = 0; k < clients; ++k) {
+    for (std::size_t c = 0; c < dimension; ++c) {
+      scene.x.push_back(static_cast<float>(2 * random.Uniform() - 1));
+    }
+    random.Shuffle(all);
+    for (std::size_t slot = 0; slot < per_client; ++slot) {
+      scene.wanted.push_back(random.Below(4) == 0 ? kNoKernel : all[slot]);
+    }
+  }
+  return scene;
+}
+
+std::vector<std::uint32_t> Bits(std::span<const float> values) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+/// f and z of client `at` in an output of a scene, as bits.
+std::vector<std::uint32_t> ClientBits(const Scene& scene, const Output& out, std::size_t at) {
+  const std::size_t n = scene.bank.kernels();
+  const std::size_t size = scene.per_client * scene.bank.feature_size();
+  auto bits = Bits(std::span(out.f).subspan(at * n, n));
+  const auto z = Bits(std::span(out.z).subspan(at * size, size));
+  bits.insert(bits.end(), z.begin(), z.end());
+  return bits;
+}
+
+/// Sine and cosine of each angle as the library computes them: one kernel, one feature, frequency 1
+/// in one dimension, so that z(x) = (sin x, cos x).
+Output SinesAndCosines(const std::vector<float>& angles) {
+  const Scene scene{KernelBank({1.0F}, 1, 1, 1),
+                    {0, 0},
+                    angles,
+                    1,
+                    std::vector<std::uint32_t>(angles.size(), 0U)};
+  return scene.Evaluate();
+}
+
+/// True if the multiply-adds of the best target of this machine are fused.
+bool IsFused(std::int64_t targets) {
+#if HWY_ARCH_X86
+  return (targets & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)) != 0;
+#else
+  return (targets & (HWY_EMU128 | HWY_SCALAR)) == 0;
+#endif
+}
+
+TEST(RandomFeatures, EqualTheSlowVersionInDouble) {
+  for (const std::size_t features : {1U, 2U, 3U, 4U, 5U, 8U, 30U}) {
+    for (const std::size_t dimension : {1U, 2U, 7U}) {
+      // Angles stay below about 4, so that rounding them to float costs at most 5e-7.
+      Scene scene = RandomScene(37, 3, features, dimension, 2, 0.4);
+      double norm = 0;
+      for (float& value : scene.theta) {
+        value /= std::sqrt(static_cast<float>(scene.theta.size() / 3));
+        norm += static_cast<double>(value) * static_cast<double>(value);
+      }
+      ASSERT_LT(norm, 12);
+      const Output out = scene.Evaluate();
+      const auto size = scene.bank.feature_size();
+      for (std::size_t k = 0; k < scene.clients(); ++k) {
+        for (std::uint32_t i = 0; i < 3; ++i) {
+          std::vector<double> z(size);
+          double f = 0;
+          for (std::size_t j = 0; j < features; ++j) {
+            double angle = 0;
+            for (std::size_t c = 0; c < dimension; ++c) {
+              angle += static_cast<double>(scene.bank.Frequencies(i)[j * dimension + c]) *
+                       static_cast<double>(scene.x[k * dimension + c]);
+            }
+            z[j] = std::sin(angle) / std::sqrt(static_cast<double>(features));
+            z[features + j] = std::cos(angle) / std::sqrt(static_cast<double>(features));
+          }
+          for (std::size_t j = 0; j < size; ++j)
+            f += static_cast<double>(scene.theta[i * size + j]) * z[j];
+          EXPECT_NEAR(out.f[k * 3 + i], f, 1e-6);
+          for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (scene.wanted[k * 2 + slot] != i) continue;
+            for (std::size_t j = 0; j < size; ++j) {
+              EXPECT_NEAR(out.z[(k * 2 + slot) * size + j], z[j], 1e-6);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RandomFeatures, FollowTheDocumentedOrderOfOperationsBitForBit) {
+  if (!IsFused(hwy::SupportedTargets())) GTEST_SKIP() << "no fused multiply-add";
+  for (const std::size_t features : {1U, 2U, 3U, 4U, 6U, 11U, 16U}) {
+    const Scene scene = RandomScene(21, 2, features, 5, 2, 3);
+    const Output out = scene.Evaluate();
+    const auto size = scene.bank.feature_size();
+    const float scale = 1 / std::sqrt(static_cast<float>(features));
+    for (std::size_t k = 0; k < scene.clients(); ++k) {
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        std::vector<float> angles(features);
+        for (std::size_t j = 0; j < features; ++j) {
+          for (std::size_t c = 0; c < 5; ++c) {
+            angles[j] =
+                std::fma(scene.bank.Frequencies(i)[j * 5 + c], scene.x[k * 5 + c], angles[j]);
+          }
+        }
+        const auto pairs = SinesAndCosines(angles).z;
+        float f = 0;
+        for (std::size_t start = 0; start < features; start += 4) {
+          float sum = 0;
+          for (std::size_t j = start; j < std::min(start + 4, features); ++j) {
+            sum = std::fma(scene.theta[i * size + j], pairs[2 * j], sum);
+            sum = std::fma(scene.theta[i * size + features + j], pairs[2 * j + 1], sum);
+          }
+          f += sum;
+        }
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(out.f[k * 2 + i]),
+                  std::bit_cast<std::uint32_t>(f * scale));
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+          if (scene.wanted[k * 2 + slot] != i) continue;
+          const float* z = out.z.data() + (k * 2 + slot) * size;
+          for (std::size_t j = 0; j < features; ++j) {
+            EXPECT_EQ(z[j], scale * pairs[2 * j]);
+            EXPECT_EQ(z[features + j], scale * pairs[2 * j + 1]);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// The largest error of sine or cosine over the angles, against long double.
+double WorstError(const std::vector<float>& angles, float* where) {
+  const auto pairs = SinesAndCosines(angles).z;
+  double worst = 0;
+  for (std::size_t i = 0; i < angles.size(); ++i) {
+    const auto angle = static_cast<long double>(angles[i]);
+    const auto error = static_cast<double>(
+        std::max(std::abs(static_cast<long double>(pairs[2 * i]) - std::sin(angle)),
+                 std::abs(static_cast<long double>(pairs[2 * i + 1]) - std::cos(angle))));
+    if (!(error <= worst)) {
+      worst = error;
+      *where = angles[i];
+    }
+  }
+  return worst;
+}
+
+TEST(SineAndCosine, AreWithinOneTenMillionthOverTheFloatReduction) {
+  if (!IsFused(hwy::SupportedTargets())) GTEST_SKIP() << "no fused multiply-add";
+  std::vector<float> angles;
+  Random random(12, Purpose::kTest);
+  constexpr int kSamples = 200000;
+  for (int i = 0; i < kSamples; ++i) {  // stratified over [-40000, 40000]
+    angles.push_back(static_cast<float>(-40000 + 80000 * (i + random.Uniform()) / kSamples));
+  }
+  for (int i = 0; i < 50000; ++i) {  // where most angles are
+    angles.push_back(static_cast<float>(-20 + 40 * (i + random.Uniform()) / 50000));
+  }
+  float where = 0;
+  EXPECT_LT(WorstError(angles, &where), 1e-7) << "at " << where;
+}
+
+TEST(SineAndCosine, AreWithinOneTenMillionthNearMultiplesOfAQuarterTurn) {
+  if (!IsFused(hwy::SupportedTargets())) GTEST_SKIP() << "no fused multiply-add";
+  std::vector<float> angles;
+  const double quarter = std::acos(-1.0) / 2;
+  for (int k = -51000; k <= 51000; ++k) {  // multiples of pi/4: where reductions change as well
+    const auto angle = static_cast<float>(k * quarter / 2);
+    angles.push_back(angle);
+    angles.push_back(std::nextafter(angle, 1e9F));
+    angles.push_back(std::nextafter(angle, -1e9F));
+  }
+  float where = 0;
+  EXPECT_LT(WorstError(angles, &where), 1e-7) << "at " << where;
+}
+
+TEST(SineAndCosine, AreExactEnoughBeyondTheFloatReduction) {
+  const float large = 32768;
+  std::vector<float> angles = {
+      large, std::nextafter(large, 0.0F),      std::nextafter(large, 1e9F), 1e5F, 1e8F,
+      1e20F, std::numeric_limits<float>::max()};
+  Random random(13, Purpose::kTest);
+  for (int i = 0; i < 20000; ++i) {
+    angles.push_back(static_cast<float>(std::pow(10, 4 + 34 * random.Uniform())));
+  }
+  const std::size_t positive = angles.size();
+  for (std::size_t i = 0; i < positive; ++i) angles.push_back(-angles[i]);
+  float where = 0;
+  EXPECT_LT(WorstError(angles, &where), 1e-7) << "at " << where;
+}
+
+TEST(SineAndCosine, KeepTinyAngles) {
+  const std::vector<float> angles = {0.0F, -0.0F, 1e-45F, -1e-45F, 1e-40F, 1e-30F, -1e-20F, 1e-10F};
+  const auto pairs = SinesAndCosines(angles).z;
+  for (std::size_t i = 0; i < angles.size(); ++i) {
+    EXPECT_EQ(pairs[2 * i], angles[i]);
+    EXPECT_EQ(pairs[2 * i + 1], 1);
+  }
+}
+
+TEST(SineAndCosine, AreOddAndEven) {
+  std::vector<float> angles;
+  for (int i = 1; i < 2000; ++i) {
+    angles.push_back(static_cast<float>(i) * 17.77F);
+    angles.push_back(static_cast<float>(i) * -17.77F);
+  }
+  const auto pairs = SinesAndCosines(angles).z;
+  for (std::size_t i = 0; i < angles.size(); i += 2) {
+    EXPECT_EQ(pairs[2 * i], -pairs[2 * i + 2]);
+    EXPECT_EQ(pairs[2 * i + 1], pairs[2 * i + 3]);
+  }
+}
+
+TEST(RandomFeatures, HaveUnitNorm) {
+  for (const std::size_t features : {1U, 3U, 10U, 100U}) {
+    const Scene scene = RandomScene(40, 2, features, 3, 2, 10);
+    const Output out = scene.Evaluate();
+    const auto size = scene.bank.feature_size();
+    for (std::size_t place = 0; place < scene.wanted.size(); ++place) {
+      if (scene.wanted[place] == kNoKernel) continue;
+      double norm = 0;
+      for (std::size_t j = 0; j < size; ++j) {
+        const auto value = static_cast<double>(out.z[place * size + j]);
+        norm += value * value;
+      }
+      EXPECT_NEAR(std::sqrt(norm), 1, 1e-6);
+    }
+  }
+}
+
+/// 70 clients, D = 7 (no multiple of 4); some so large that their angles need the slow reduction.
+Scene MixedScene() {
+  Scene scene = RandomScene(70, 5, 7, 3, 2, 5);
+  for (std::size_t k = 0; k < 70; k += 9) scene.x[k * 3 + 1] = 1e5F * static_cast<float>(k + 1);
+  return scene;
+}
+
+TEST(RandomFeatures, OfAClientDoNotDependOnItsCohort) {
+  const Scene all = MixedScene();
+  std::vector<std::vector<std::uint32_t>> alone;
+  for (std::size_t k = 0; k < 70; ++k) {
+    const Scene one = all.Cohort({k});
+    alone.push_back(ClientBits(one, one.Evaluate(), 0));
+  }
+  Random random(14, Purpose::kTest);
+  FeatureScratch scratch;  // shared, so that leftovers of one cohort would show in the next
+  for (std::size_t count = 1; count <= 70; ++count) {
+    std::vector<std::size_t> order(70);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (int shuffled = 0; shuffled < 2; ++shuffled) {
+      if (shuffled == 1) random.Shuffle(order);
+      const std::vector<std::size_t> chosen(order.begin(),
+                                            order.begin() + static_cast<std::ptrdiff_t>(count));
+      const Scene cohort = all.Cohort(chosen);
+      const Output out = cohort.Evaluate(scratch);
+      for (std::size_t at = 0; at < count; ++at) {
+        ASSERT_EQ(ClientBits(cohort, out, at), alone[chosen[at]])
+            << "client " << chosen[at] << " at place " << at << " of " << count;
+      }
+    }
+  }
+}
+
+TEST(RandomFeatures, OfOtherClientsDoNotSeeANonFiniteSample) {
+  const Scene clean = RandomScene(40, 5, 7, 3, 2, 5);
+  const Output expected = clean.Evaluate();
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity()}) {
+    for (std::size_t culprit = 0; culprit < 40; ++culprit) {
+      Scene scene = clean;
+      scene.x[culprit * 3 + culprit % 3] = bad;
+      const Output out = scene.Evaluate();
+      for (std::size_t k = 0; k < 40; ++k) {
+        if (k != culprit) {
+          ASSERT_EQ(ClientBits(scene, out, k), ClientBits(clean, expected, k));
+        }
+      }
+      for (std::size_t i = 0; i < 5; ++i) EXPECT_FALSE(std::isfinite(out.f[culprit * 5 + i]));
+    }
+  }
+}
+
+TEST(RandomFeatures, LeavePlacesThatWantNoKernelUntouched) {
+  Scene scene = RandomScene(33, 4, 6, 2, 3);
+  std::fill(scene.wanted.begin() + 9, scene.wanted.begin() + 30, kNoKernel);
+  const Output out = scene.Evaluate();
+  const auto size = scene.bank.feature_size();
+  for (std::size_t place = 0; place < scene.wanted.size(); ++place) {
+    const auto z = std::span(out.z).subspan(place * size, size);
+    if (scene.wanted[place] == kNoKernel) {
+      EXPECT_THAT(z, testing::Each(kUntouched));
+    } else {
+      EXPECT_THAT(z, testing::Each(testing::Ne(kUntouched)));
+    }
+  }
+}
+
+TEST(RandomFeatures, PredictTheSameWhetherFeaturesAreWantedOrNot) {
+  const Scene scene = RandomScene(33, 4, 6, 2, 3);
+  Scene nothing = scene;
+  nothing.per_client = 0;
+  nothing.wanted.clear();
+  EXPECT_EQ(Bits(scene.Evaluate().f), Bits(nothing.Evaluate().f));
+}
+
+TEST(RandomFeatures, AcceptAnEmptyCohort) {
+  const Scene scene = RandomScene(0, 4, 6, 2, 3);
+  const Output out = scene.Evaluate();
+  EXPECT_TRUE(out.f.empty());
+  EXPECT_TRUE(out.z.empty());
+}
+
+/// Makes the library use one dispatch target, and all of them again at the end.
+class OnlyTarget {
+ public:
+  explicit OnlyTarget(std::int64_t target) { Set(target); }
+  ~OnlyTarget() { Set(0); }
+  OnlyTarget(const OnlyTarget&) = delete;
+  OnlyTarget& operator=(const OnlyTarget&) = delete;
+
+ private:
+  static void Set(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST(RandomFeatures, HaveTheSameBitsOnEveryTargetWithFusedMultiplyAdd) {
+  const Scene scene = MixedScene();
+  const Output expected = scene.Evaluate();
+  if (!IsFused(hwy::SupportedTargets())) GTEST_SKIP() << "no fused multiply-add";
+  int compared = 0;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (!IsFused(target)) continue;
+    const OnlyTarget only(target);
+    const Output out = scene.Evaluate();
+    EXPECT_EQ(Bits(out.f), Bits(expected.f)) << hwy::TargetName(target);
+    EXPECT_EQ(Bits(out.z), Bits(expected.z)) << hwy::TargetName(target);
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+}
+
+TEST(RandomFeatures, AgreeCloselyOnTargetsWithoutFusedMultiplyAdd) {
+  // Without fusion the reduction loses about 1e-7 per turn: moderate angles only.
+  const Scene scene = RandomScene(70, 5, 7, 3, 2, 2);
+  const Output expected = scene.Evaluate();
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const OnlyTarget only(target);
+    const Output out = scene.Evaluate();
+    for (std::size_t i = 0; i < out.f.size(); ++i) {
+      ASSERT_NEAR(out.f[i], expected.f[i], 1e-5) << hwy::TargetName(target);
+    }
+    for (std::size_t i = 0; i < out.z.size(); ++i) {
+      ASSERT_NEAR(out.z[i], expected.z[i], 1e-5) << hwy::TargetName(target);
+    }
+  }
+}
+
+TEST(RandomFeatures, OfAClientDoNotDependOnItsCohortOnAnyTarget) {
+  const Scene all = MixedScene();
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const OnlyTarget only(target);
+    const Output together = all.Evaluate();
+    for (std::size_t k = 0; k < 70; ++k) {
+      const Scene one = all.Cohort({k});
+      ASSERT_EQ(ClientBits(one, one.Evaluate(), 0), ClientBits(all, together, k))
+          << hwy::TargetName(target) << " client " << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace polykern

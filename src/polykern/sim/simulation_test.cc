@@ -1,0 +1,168 @@
+#include "polykern/sim/simulation.h"
+
+#include <bit>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/data/synthetic.h"
+
+namespace polykern {
+namespace {
+
+using Bits = std::vector<std::uint64_t>;
+
+Bits BitsOf(std::span<const double> values) {
+  Bits bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+/// 150 clients: three blocks, the last one shorter; some absent at every step.
+struct Fixture {
+  SyntheticFleet fleet{{.clients = 150,
+                        .steps = 40,
+                        .sites = 4,
+                        .dimension = 5,
+                        .noise = 0.05,
+                        .drift = 0,
+                        .seed = 11}};
+  std::unique_ptr<Algorithm> algorithm = [this] {
+    AlgorithmOptions settings;
+    settings.kernels_per_upload = 5;
+    settings.exploration = 0.3;
+    settings.features = 10;
+    return MakeAlgorithm("pof-mkl", settings, {fleet.dimension(), fleet.steps(), 5});
+  }();
+  Simulation::Options options{
+      .seed = 2, .participation = 0.8, .keep_predictions = true, .uniforms = {}};
+};
+
+/// Everything a run gives, as bits.
+Bits RunOn(const Fixture& f, std::size_t threads) {
+  Workers workers(threads);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  while (!simulation.done()) simulation.Step();
+  Bits bits = BitsOf(simulation.predictions());
+  const Bits rest = BitsOf(simulation.Save());
+  bits.insert(bits.end(), rest.begin(), rest.end());
+  bits.push_back(simulation.Fingerprint());
+  return bits;
+}
+
+TEST(Simulation, HasTheSameBitsForAnyNumberOfThreads) {
+  const Fixture f;
+  const Bits alone = RunOn(f, 1);
+  EXPECT_EQ(RunOn(f, 2), alone);
+  EXPECT_EQ(RunOn(f, 7), alone);
+}
+
+TEST(Simulation, GoesOnWithTheSameBitsAfterAStop) {
+  const Fixture f;
+  Workers workers(2);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation whole(*f.algorithm, f.fleet, clients, workers, f.options);
+  while (!whole.done()) whole.Step();
+
+  Clients first_clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation first(*f.algorithm, f.fleet, first_clients, workers, f.options);
+  while (first.step() < 17) first.Step();
+  const std::vector<double> saved = first.Save();
+  first.Step();  // what happens after the save must not matter
+
+  Clients second_clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation second(*f.algorithm, f.fleet, second_clients, workers, f.options);
+  second.Load(saved);
+  EXPECT_EQ(second.step(), 17U);
+  while (!second.done()) second.Step();
+  EXPECT_EQ(BitsOf(second.Save()), BitsOf(whole.Save()));
+  EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
+}
+
+TEST(Simulation, RefusesASavedStateOfOtherSettings) {
+  const Fixture f;
+  Workers workers(1);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  std::vector<double> saved = simulation.Save();
+  saved.push_back(0);
+  EXPECT_THROW(simulation.Load(saved), Error);
+}
+
+TEST(Simulation, TheFingerprintTellsSeedsApart) {
+  Fixture f;
+  const Bits one = RunOn(f, 1);
+  f.options.seed = 3;
+  EXPECT_NE(RunOn(f, 1).back(), one.back());
+}
+
+TEST(Simulation, CountsWhatIsSentAndWhoTookPart) {
+  const Fixture f;
+  Workers workers(1);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  while (!simulation.done()) simulation.Step();
+  std::size_t present = 0;
+  for (const double prediction : simulation.predictions())
+    present += std::isnan(prediction) ? 0 : 1;
+  const Traffic& traffic = simulation.traffic();
+  EXPECT_EQ(traffic.messages, present);
+  // 150 * 40 draws of a coin that is 1 with probability 0.8: deviation 31, five of them.
+  EXPECT_NEAR(static_cast<double>(present), 0.8 * 150 * 40, 155);
+  EXPECT_EQ(traffic.largest_up, 5U * 20U);
+  EXPECT_EQ(traffic.down_bytes, 4U * 51U * 20U * present);
+  EXPECT_EQ(traffic.up_bytes, 4 * traffic.up_numbers + 4 * traffic.up_numbers / 20);
+}
+
+TEST(Simulation, FixedUniformsReplaceEveryDraw) {
+  const Fixture f;
+  const std::vector<double> uniforms(150 * 40, 0.5);
+  Workers workers(2);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation::Options options = f.options;
+  options.uniforms = uniforms;
+  Simulation fixed(*f.algorithm, f.fleet, clients, workers, options);
+  Clients other_clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation drawn(*f.algorithm, f.fleet, other_clients, workers, f.options);
+  while (!fixed.done()) fixed.Step();
+  while (!drawn.done()) drawn.Step();
+  EXPECT_NE(fixed.Fingerprint(), drawn.Fingerprint());
+}
+
+/// Theorem 2 on the synthetic fleet, and the average regret per step as T grows.
+TEST(Simulation, EveryClientStaysBelowTheoremTwosBoundAndAverageRegretFalls) {
+  std::vector<double> average;
+  for (const std::size_t steps : {100U, 400U, 1600U}) {
+    const SyntheticFleet fleet({.clients = 20,
+                                .steps = steps,
+                                .sites = 4,
+                                .dimension = 5,
+                                .noise = 0.01,
+                                .drift = 0,
+                                .seed = 4});
+    AlgorithmOptions options;
+    options.kernels_per_upload = 51;  // 1 / p = 1, many features and little noise:
+    options.budget = 10200;           // the losses stay in [0, 1]
+    const auto algorithm = MakeAlgorithm("pof-mkl", options, {fleet.dimension(), steps, 1});
+    Workers workers(2);
+    Clients clients(*algorithm, 0, fleet.clients());
+    Simulation simulation(*algorithm, fleet, clients, workers, {});
+    while (!simulation.done()) simulation.Step();
+    double sum = 0;
+    const double bound = RegretBound(51, algorithm->weight_rate(), steps);
+    for (std::size_t k = 0; k < fleet.clients(); ++k) {
+      ASSERT_TRUE(simulation.scores().LossesInUnitRange(k)) << "the premise must hold here";
+      EXPECT_LE(simulation.scores().Regret(k), bound) << "client " << k << ", T = " << steps;
+      sum += simulation.scores().Regret(k);
+    }
+    average.push_back(sum / 20 / static_cast<double>(steps));
+  }
+  EXPECT_LT(average[1], 0.95 * average[0]);
+  EXPECT_LT(average[2], 0.95 * average[1]);
+}
+
+}  // namespace
+}  // namespace polykern
