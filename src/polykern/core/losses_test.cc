@@ -36,7 +36,8 @@ TEST_P(EveryLoss, HasTheSlopeOfItsValue) {
   const Loss& loss = GetParam().loss;
   const double h = 1e-5;
   for (const double y : GetParam().labels) {
-    for (double f = -6.0371; f < 6; f += 0.1137) {  // misses Huber's knees by more than h
+    for (int i = 0; i < 106; ++i) {
+      const double f = -6.0371 + 0.1137 * i;  // misses Huber's knees by more than h
       const double difference = (loss.Value(f + h, y) - loss.Value(f - h, y)) / (2 * h);
       // Rounding of values up to 50 over 2h, and h^2 times a third derivative below 1.
       EXPECT_NEAR(loss.Slope(f, y), difference, 2e-9) << "f " << f << " y " << y;
@@ -47,8 +48,10 @@ TEST_P(EveryLoss, HasTheSlopeOfItsValue) {
 TEST_P(EveryLoss, IsConvexInThePrediction) {
   const Loss& loss = GetParam().loss;
   for (const double y : GetParam().labels) {
-    for (double a = -5; a < 5; a += 0.37) {
-      for (double b = a + 0.01; b < 5; b += 0.53) {
+    for (int i = 0; i < 27; ++i) {
+      for (int j = 0; j < 19; ++j) {
+        const double a = -5 + 0.37 * i;
+        const double b = a + 0.01 + 0.53 * j;
         EXPECT_LE(loss.Value((a + b) / 2, y), (loss.Value(a, y) + loss.Value(b, y)) / 2 + 1e-14);
         EXPECT_LE(loss.Slope(a, y), loss.Slope(b, y));
       }
@@ -104,7 +107,8 @@ TEST(HuberLoss, IsContinuousWithItsSlopeAtTheKnees) {
 
 TEST(LogisticLoss, IsTheNegativeLogOfTheProbabilityOfTheLabel) {
   const Loss loss{LossKind::kLogistic};
-  for (double f = -20; f <= 20; f += 0.5) {
+  for (int i = -40; i <= 40; ++i) {
+    const double f = 0.5 * i;
     const double p = loss.Predicted(f);
     EXPECT_NEAR(p, 1 / (1 + std::exp(-f)), 1e-15);
     EXPECT_NEAR(loss.Value(f, 1), std::log1p(std::exp(-f)), 1e-14);

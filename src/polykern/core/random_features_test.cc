@@ -127,7 +127,7 @@ TEST(RandomFeatures, EqualTheSlowVersionInDouble) {
       Scene scene = RandomScene(37, 3, features, dimension, 2, 0.4);
       double norm = 0;
       for (float& value : scene.theta) {
-        value /= std::sqrt(static_cast<float>(scene.theta.size() / 3));
+        value /= std::sqrt(2 * static_cast<float>(features));
         norm += static_cast<double>(value) * static_cast<double>(value);
       }
       ASSERT_LT(norm, 12);
@@ -224,11 +224,13 @@ TEST(SineAndCosine, AreWithinOneTenMillionthOverTheFloatReduction) {
   std::vector<float> angles;
   Random random(12, Purpose::kTest);
   constexpr int kSamples = 200000;
+  constexpr int kSmallSamples = 50000;
+  angles.reserve(kSamples + kSmallSamples);
   for (int i = 0; i < kSamples; ++i) {  // stratified over [-40000, 40000]
     angles.push_back(static_cast<float>(-40000 + 80000 * (i + random.Uniform()) / kSamples));
   }
-  for (int i = 0; i < 50000; ++i) {  // where most angles are
-    angles.push_back(static_cast<float>(-20 + 40 * (i + random.Uniform()) / 50000));
+  for (int i = 0; i < kSmallSamples; ++i) {  // where most angles are
+    angles.push_back(static_cast<float>(-20 + 40 * (i + random.Uniform()) / kSmallSamples));
   }
   float where = 0;
   EXPECT_LT(WorstError(angles, &where), 1e-7) << "at " << where;

@@ -105,7 +105,11 @@ void ScaleRows(const Table& table, const std::vector<std::size_t>& inputs, std::
     gather(i);
     fitter.Add(row, table.At(i, target));
   }
-  data.scale = fitter.Fit();
+  try {
+    data.scale = fitter.Fit();
+  } catch (const Error& error) {
+    throw Error(table.paths.empty() ? error.what() : table.paths.front() + ": " + error.what());
+  }
   data.dimension = inputs.size();
   data.x.resize(table.rows() * data.dimension);
   data.y.resize(table.rows());

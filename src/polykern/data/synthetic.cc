@@ -18,6 +18,7 @@ constexpr double kLargestSpread = 0.19;  // 0.45 + 0.35 + 0.19 < 1
 // By kind of law; see the header.
 constexpr std::array<double, 4> kRoughness = {1.5, 1.2, 3, 6};
 constexpr std::array<double, 4> kSpread = {0.15, 0.12, 0.05, 0.02};
+constexpr std::array<double, 4> kLevel = {0.35, 0.65, 0.4, 0.6};
 constexpr std::array<const char*, 4> kKinds = {"saturating", "gentle", "rippled", "rough"};
 
 /// Sine from + - * / alone, so that no bit depends on the C library.
@@ -45,9 +46,9 @@ void CheckOptions(const FleetOptions& options) {
   require(options.sites >= 1, "needs at least one site; raise the number of sites");
   require(options.dimension >= 2, "needs at least two inputs; raise the dimension");
   require(options.noise >= 0 && std::isfinite(options.noise),
-          "needs a finite noise of 0 or more; correct the noise");
+          "needs a finite noise of 0 or more; correct --noise");
   require(std::isfinite(options.drift) && std::abs(options.drift) <= 1e6,
-          "needs a drift of at most a million radians; correct the drift");
+          "needs a drift of at most a million radians; correct --drift");
 }
 
 void SetLength(std::vector<double>& vector, double length) {
@@ -74,6 +75,7 @@ SyntheticFleet::SyntheticFleet(const FleetOptions& options) : options_(options) 
     site_names_.push_back("site " + std::to_string(s + 1) + " (" + kKinds[kind] + ")");
     Site site;
     site.saturating = kind == 0;
+    site.level = kLevel[kind];
     site.spread = kSpread[kind] / std::sqrt(static_cast<double>(options.dimension));
     site.centre = RandomDirection(random, options.dimension);
     SetLength(site.centre, kCentre);
@@ -115,11 +117,11 @@ double SyntheticFleet::Label(const Site& site, const Turn& turn, double u, doubl
   };
   if (site.saturating) {
     const double p = argument(site.waves[0]);
-    return 0.5 + 0.4 * p / std::sqrt(1 + p * p);
+    return site.level + 0.3 * p / std::sqrt(1 + p * p);
   }
   double sum = 0;
   for (const Wave& wave : site.waves) sum += Sine(argument(wave) + wave.phase);
-  return 0.5 + 0.2 * sum;
+  return site.level + 0.15 * sum;
 }
 
 double SyntheticFleet::Law(std::size_t site, double u, double v, std::size_t step) const {

@@ -28,15 +28,16 @@ struct FleetOptions {
 /// a label law g. A sample of it has a latent point (u, v), uniform on the unit disk, and
 ///     x = c + 0.35 (u a + v b) + e,   e normal, isotropic, ||e|| about r and at most 0.19,
 ///     y = clip(g(u, v) + noise * normal, 0, 1),
-/// so ||x|| < 1. Four kinds of g follow each other, site after site:
-///     0 saturating  r = 0.15  g = 1/2 + 2/5 p / sqrt(1 + p^2),  p = 3/2 (u', v') . direction
-///     1 gentle      r = 0.12  g = 1/2 + 1/5 (sin p + sin q),  p, q = 1.2 (u', v') . direction +
-///     phase 2 rippled     r = 0.05  the same with 3 instead of 1.2 3 rough       r = 0.02  the
-///     same with 6
+/// so ||x|| < 1. Four kinds of g, each with its level and its r, follow each other from site to
+/// site. (u', v') is (u, v) turned by drift * step / (steps - 1).
+///  - saturating, r = 0.15: g = 0.35 + 0.3 p / sqrt(1 + p^2), p = 1.5 (u', v') . direction
+///  - gentle, r = 0.12: g = 0.65 + 0.15 (sin p + sin q), p, q = 1.2 (u', v') . direction + phase
+///  - rippled, r = 0.05: the same with level 0.4 and 3 instead of 1.2
+///  - rough, r = 0.02: the same with level 0.6 and 6 instead of 1.2
+///
 /// Smooth sites are blurred, which long kernels average out and short ones do not; rough sites are
 /// sharp. So the best squared length-scale of a Gaussian kernel falls from about 0.2 at the first
-/// two sites over 0.05 to 0.02 at the fourth, and personal weights matter. (u', v') is (u, v)
-/// turned by drift * step / (steps - 1).
+/// two sites over 0.05 to 0.02 at the fourth, and personal weights matter.
 /// Client k belongs to site k * sites / clients and draws 85 % of its samples there, the rest from
 /// the other sites alike.
 ///
@@ -69,6 +70,7 @@ class SyntheticFleet : public Stream {
     std::vector<double> centre;
     std::array<std::vector<double>, 2> axes;
     bool saturating = false;
+    double level = 0;   ///< of the labels
     double spread = 0;  ///< of e, in each direction
     std::array<Wave, 2> waves;
   };

@@ -1,0 +1,30 @@
+"""Runs the real program. POLYKERN names it; ctest sets that."""
+
+import os
+import subprocess
+
+import pytest
+
+
+class Outcome:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+
+@pytest.fixture
+def polykern(tmp_path):
+    """polykern("run", "--clients", "4") runs in an empty folder and gives code, out, err."""
+
+    def run(*arguments, env=None, timeout=120):
+        environment = {k: v for k, v in os.environ.items() if k != "POLYKERN_DATA"}
+        environment.update(env or {})
+        return Outcome(
+            subprocess.run(
+                [os.environ["POLYKERN"], *map(str, arguments)],
+                cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout,
+            )
+        )
+
+    return run

@@ -1,0 +1,205 @@
+"""polykern run, as a user types it."""
+
+import json
+import os
+
+import pytest
+
+SMALL = ["--clients", "30", "--steps", "20", "--repetitions", "2"]
+
+
+def runs_of(folder):
+    return json.loads((folder / "result.json").read_text())["runs"]
+
+
+def without_timings(folder):
+    result = json.loads((folder / "result.json").read_text())
+    del result["command"]
+    for run in result["runs"]:
+        del run["seconds"], run["microseconds_per_sample"]
+    return result
+
+
+def test_the_table_has_a_row_for_each_setting(polykern):
+    done = polykern("run", *SMALL)
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split() for line in done.out.splitlines() if line.startswith("pof-mkl")]
+    assert [row[1:3] for row in rows] == [["1", "100"], ["25", "20"], ["51", "9"]]
+    assert "Lowest error: pof-mkl" in done.out
+
+
+def test_result_json_holds_the_documented_fields(polykern, tmp_path):
+    assert polykern("run", *SMALL, "--kernels-per-upload", "25", "--out", "here").code == 0
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
+    (run,) = runs_of(tmp_path / "here")
+    for field in """algorithm kernels_per_upload features clients steps repetitions mse mse_std
+            regret_mean regret_std regret_bound uplink_numbers uplink_bytes downlink_bytes seconds
+            microseconds_per_sample options curves""".split():
+        assert field in run, field
+    assert (run["features"], run["clients"], run["steps"]) == (20, 30, 20)
+    assert run["uplink_numbers"] == 1000
+    assert run["downlink_bytes"] == 4 * 51 * 40
+    assert run["curves"]["step"] == list(range(1, 21))
+    assert run["mse"] == pytest.approx(sum(run["curves"]["mse"]) / 20)
+
+
+def test_json_on_standard_output_is_the_result_file(polykern, tmp_path):
+    done = polykern("run", *SMALL, "--format", "json", "--out", "here")
+    assert done.out == (tmp_path / "here/result.json").read_text()
+
+
+def test_same_bits_for_any_threads_and_other_bits_for_another_seed(polykern, tmp_path):
+    for threads in (1, 2, 7):
+        assert polykern("run", *SMALL, "--threads", threads, "--out", f"t{threads}").code == 0
+    assert without_timings(tmp_path / "t1") == without_timings(tmp_path / "t2")
+    assert without_timings(tmp_path / "t1") == without_timings(tmp_path / "t7")
+    assert polykern("run", *SMALL, "--seed", "1", "--out", "other").code == 0
+    assert runs_of(tmp_path / "t1")[0]["fingerprint"] != runs_of(tmp_path / "other")[0]["fingerprint"]
+
+
+def test_the_command_in_the_result_makes_it_again(polykern, tmp_path):
+    assert polykern("run", *SMALL, "--exploration", "0.3", "--out", "my out").code == 0
+    first = without_timings(tmp_path / "my out")
+    command = json.loads((tmp_path / "my out/result.json").read_text())["command"]
+    assert command.endswith("'my out'")
+    import shlex
+    assert polykern(*shlex.split(command)[1:]).code == 0
+    assert without_timings(tmp_path / "my out") == first
+
+
+def write_csv(path, rows=60, header="a,b,y,where", end="\n"):
+    lines = [header] if header else []
+    for i in range(rows):
+        lines.append(f"{i % 7},{(i * 5) % 11},{(i * 3) % 13},{'north' if i % 2 else 'south'}")
+    path.write_text(end.join(lines) + end, newline="")
+
+
+def test_a_users_own_csv_with_sites(polykern, tmp_path):
+    write_csv(tmp_path / "my.csv")
+    done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where",
+                    "--clients", "4", "-r", "1", "--out", "o")
+    assert done.code == 0, done.err
+    assert "4 clients at 2 sites" in done.out
+    data = json.loads((tmp_path / "o/result.json").read_text())["data"]
+    assert data["sites"] == ["south", "north"] and data["rows"] == 60
+
+
+def test_crlf_byte_order_mark_and_quotes_change_nothing(polykern, tmp_path):
+    write_csv(tmp_path / "plain.csv")
+    text = (tmp_path / "plain.csv").read_text()
+    odd = '"a","b","y","where"\r\n' + "\r\n".join(
+        ",".join(f'"{cell}"' for cell in line.split(",")) for line in text.splitlines()[1:])
+    (tmp_path / "odd.csv").write_bytes(b"\xef\xbb\xbf" + odd.encode())
+    for name in ("plain", "odd"):
+        done = polykern("run", "--data", f"{name}.csv", "--target", "y", "--site", "where",
+                        "-k", "4", "-r", "1", "--out", name)
+        assert done.code == 0, done.err
+    assert runs_of(tmp_path / "plain")[0]["fingerprint"] == runs_of(tmp_path / "odd")[0]["fingerprint"]
+
+
+def test_rows_with_missing_cells_are_dropped_and_counted(polykern, tmp_path):
+    (tmp_path / "na.csv").write_text("a,y\n1,2\nNA,3\n2,nan\ninf,1\n3,5\n4,7\n,2\n6,6\n")
+    done = polykern("run", "--data", "na.csv", "--target", "y", "-k", "2", "-r", "1")
+    assert done.code == 0, done.err
+    assert "4 rows, 4 more with missing cells left out" in done.out
+
+
+def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_path):
+    (tmp_path / "job.toml").write_text(
+        'seed = 5\n[run]\nclients = 30\nsteps = 20\nrepetitions = 2\nkernels-per-upload = [1, 5]\n')
+    assert polykern("run", "--config", "job.toml", "--steps", "10", "--out", "toml").code == 0
+    assert polykern("run", "-k", 30, "-s", 10, "-r", 2, "-M", "1,5", "--seed", 5, "--out", "typed").code == 0
+    assert without_timings(tmp_path / "toml") == without_timings(tmp_path / "typed")
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    ([], 2, ["commands are", "run"]),
+    (["frobnicate"], 2, ["no command 'frobnicate'"]),
+    (["run", "--bogus"], 2, ["--bogus"]),
+    (["run", "--data", "nothere.csv", "--target", "y"], 1, ["nothere.csv", "no such file"]),
+    (["run", "--data", "empty.csv", "--target", "y"], 1, ["empty.csv", "empty"]),
+    (["run", "--data", "header.csv", "--target", "y"], 1, ["header.csv", "no row"]),
+    (["run", "--data", "ragged.csv", "--target", "y"], 1, ["ragged.csv, line 3", "2 found"]),
+    (["run", "--data", "text.csv", "--target", "y"], 1, ["text.csv, line 3", '"b"', '"x5"']),
+    (["run", "--data", "na.csv", "--target", "y", "--missing", "error"], 1, ["na.csv, line 3", '"b"', "NA"]),
+    (["run", "--data", "good.csv", "--target", "z"], 1, ["good.csv", '"z"', '"y"']),
+    (["run", "--data", "good.csv"], 1, ["target", '"a", "b", "y"']),
+    (["run", "--data", "good.csv", "--target", "y", "-k", "3", "-s", "3"], 1, ["4 rows", "9", "--steps", "--clients"]),
+    (["run", "--data", "constant.csv", "--target", "y"], 1, ["constant.csv", "y", "3", "another target"]),
+    (["run", "--data", "navel"], 1, ["navel", "naval"]),
+    (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "polykern data get naval"]),
+    (["run", "-M", "52"], 1, ["--kernels-per-upload is 52", "51"]),
+    (["run", "-M", "51", "--budget", "100"], 1, ["102", "100", "--budget"]),
+    (["run", "-M", "5", "--features", "101"], 1, ["--features is 101", "100"]),
+    (["run", "--exploration", "0"], 1, ["--exploration is 0", "(0, 1]"]),
+    (["run", "--exploration", "1.5"], 1, ["--exploration is 1.5"]),
+    (["run", "--exploration", "abc"], 2, ["--exploration", "abc"]),
+    (["run", "--clients", "0"], 2, ["--clients", "at least 1"]),
+    (["run", "--clients", "-5"], 2, ["--clients", "-5"]),
+    (["run", "--steps", "1.5"], 2, ["--steps", "1.5"]),
+    (["run", "--repetitions", "0"], 2, ["--repetitions", "at least 1"]),
+    (["run", "--learning-rate", "-1"], 1, ["--learning-rate is -1", "above 0"]),
+    (["run", "--learning-rate", "0"], 1, ["--learning-rate is 0"]),
+    (["run", "--weight-rate", "nan"], 1, ["--weight-rate"]),
+    (["run", "--participation", "2"], 1, ["--participation is 2"]),
+    (["run", "--algorithm", "foo"], 1, ["foo", "pof-mkl"]),
+    (["run", "--dictionary", "foo"], 1, ["foo", "gaussian"]),
+    (["run", "--split", "foo"], 1, ["foo", "column"]),
+    (["run", "--config", "nofile.toml"], 1, ["nofile.toml"]),
+    (["run", "--config", "bad.toml"], 1, ["bad.toml, line 2"]),
+    (["run", "--config", "unknown.toml"], 1, ["unknown.toml, line 2", "stepps"]),
+    (["run", "--out", "good.csv"], 1, ["good.csv", "--out"]),
+])
+def test_bad_input_gets_one_clear_line(polykern, tmp_path, arguments, code, words):
+    for name, text in {
+        "empty.csv": "",
+        "header.csv": "a,b,y\n",
+        "ragged.csv": "a,b,y\n1,2,3\n4,5\n",
+        "text.csv": "a,b,y\n1,2,3\n4,x5,6\n",
+        "na.csv": "a,b,y\n1,2,3\n4,NA,6\n",
+        "good.csv": "a,b,y\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n",
+        "constant.csv": "a,b,y\n1,2,3\n4,5,3\n7,8,3\n2,2,3\n",
+        "bad.toml": "clients = 4\nsteps = = 3\n",
+        "unknown.toml": "clients = 4\nstepps = 3\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    done = polykern(*arguments)
+    assert done.code == code, done.err
+    assert done.out == ""
+    assert done.err.count("\n") == 1 and done.err.startswith("polykern: "), done.err
+    for word in words:
+        assert word in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_diverging_run_says_where_and_keeps_what_it_had(polykern, tmp_path):
+    done = polykern("run", "-k", "10", "-s", "50", "-r", "2", "-M", "1,51", "--learning-rate", "8",
+                    "--out", "here")
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "diverged at step" in done.err and "--learning-rate" in done.err
+    runs = runs_of(tmp_path / "here")
+    (wild,) = [run for run in runs if "diverged" in run][:1]
+    assert len(wild["curves"]["mse"]) == wild["diverged"]["step"] - 1 > 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_named(polykern, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    done = polykern("run", *SMALL, "--out", "locked/inner")
+    assert done.code == 1 and "locked/inner" in done.err
+
+
+def test_a_full_disk_leaves_no_half_file(polykern, tmp_path):
+    done = polykern("run", *SMALL, "--out", "/dev/full")
+    assert done.code == 1 and "/dev/full" in done.err
+
+
+@pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="POLYKERN_DATA is not set")
+def test_naval_by_name(polykern, tmp_path):
+    done = polykern("run", "--data", "naval", "--data-dir", os.environ["POLYKERN_DATA"], "-M", "25",
+                    "-r", "2", "--out", "here")
+    assert done.code == 0, done.err
+    assert "23 clients, 500 steps, 15 inputs; 11934 rows" in done.out
+    assert 0.02 < runs_of(tmp_path / "here")[0]["mse"] < 0.03
