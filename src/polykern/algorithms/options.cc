@@ -31,7 +31,8 @@ std::size_t ResolveFeatures(const AlgorithmOptions& options) {
 
 void CheckOptions(const AlgorithmOptions& options) {
   const std::size_t m = options.kernels_per_upload;
-  Require(options.kernels > 0, "--kernels", options.kernels, "it must be at least 1");
+  Require(options.kernels > 0 && options.kernels <= 100000, "--kernels", options.kernels,
+          "it must lie between 1 and 100000");
   for (const Kernel& kernel : MakeDictionary(options.dictionary, options.kernels)) {
     Require(!options.orthogonal || IsIsotropic(kernel.kind), "--dictionary", options.dictionary,
             "it cannot have orthogonal features: leave out --orthogonal");

@@ -49,7 +49,7 @@ struct Client {
 struct Example {
   Example() {
     Random random(21, Purpose::kTest);
-    std::vector<float> rho(7 * 5 * 3);
+    std::vector<float> rho(105);  // 7 x 5 x 3
     for (float& value : rho) value = static_cast<float>(0.5 * random.Normal());
     bank = std::make_shared<const KernelBank>(rho, 7, 5, 3);
     broadcast.step = 4;
@@ -203,9 +203,10 @@ TEST(PofMkl, UpdateIsUnbiasedOverTheSubsetDraw) {
         EXPECT_THAT(updates.first, ElementsAre(0, updates.blocks.size()));
         EXPECT_NO_THROW(CheckUpdates(algorithm->shape(), updates));
         for (std::size_t b = 0; b < updates.blocks.size(); ++b) {
-          ++seen[updates.blocks[b]];
+          const std::size_t block = updates.blocks[b];
+          ++seen[block];
           for (std::size_t j = 0; j < 10; ++j) {
-            mean[updates.blocks[b] * 10 + j] +=
+            mean[block * 10 + j] +=
                 updates.probability[0] * static_cast<double>(updates.values[b * 10 + j]);
           }
         }

@@ -42,7 +42,7 @@ class SummingServer final : public Server {
   void Commit(std::span<const std::unique_ptr<Inbox>> inboxes,
               std::uint64_t participants) override {
     if (participants > ExactSum::kMaxTerms) {
-      throw Error("exact sums hold for at most 2^24 clients per step, not " +
+      throw Error("exact sums hold for fewer than 2^24 clients per step, not " +
                   std::to_string(participants));
     }
     total_.Clear();

@@ -9,13 +9,14 @@ namespace polykern {
 
 /// Sums of float vectors with the same bits in any order: each number is rounded once to a multiple
 /// of 2^-30 and added as a 64-bit integer, which is associative. Sums made apart (by threads, by
-/// processes) are merged by adding. Exact up to 2^24 terms of size 512; more terms are refused.
+/// processes) are merged by adding. Exact up to kMaxTerms terms of size 512;
+/// whoever adds more must refuse them.
 /// One thread at a time.
 class ExactSum {
  public:
   static constexpr double kUnit = 0x1p-30;
   static constexpr float kLimit = 512;  ///< the largest representable term
-  static constexpr std::uint64_t kMaxTerms = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t kMaxTerms = (std::uint64_t{1} << 24) - 1;
 
   explicit ExactSum(std::size_t size) : sums_(size) {}
 

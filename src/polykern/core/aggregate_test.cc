@@ -143,21 +143,19 @@ TEST(ExactSum, FindsOneBadNumberAnywhere) {
 }
 
 TEST(ExactSum, HoldsTheMostTermsOfTheLargestSize) {
-  // Made by doubling. On the positive side one term fewer is what a 64-bit integer holds.
-  ExactSum negative(1);
-  ExactSum power(1);  // 2^n terms
-  ExactSum positive(1);
-  negative.Add(0, std::array{-ExactSum::kLimit});
-  power.Add(0, std::array{ExactSum::kLimit});
-  for (std::uint64_t terms = 1; terms < ExactSum::kMaxTerms; terms *= 2) {
-    const ExactSum half = negative;
-    negative.Merge(half);
-    positive.Merge(power);  // 1 + 2 + 4 + .. + 2^23
-    if (2 * terms < ExactSum::kMaxTerms) power.Merge(ExactSum(power));
+  for (const float term : {ExactSum::kLimit, -ExactSum::kLimit}) {
+    ExactSum power(1);  // 1, 2, 4, .. terms
+    ExactSum sum(1);
+    power.Add(0, std::array{term});
+    std::uint64_t terms = 0;
+    for (std::uint64_t next = 1; terms + next <= ExactSum::kMaxTerms; next *= 2) {
+      sum.Merge(power);
+      terms += next;
+      if (terms + 2 * next <= ExactSum::kMaxTerms) power.Merge(ExactSum(power));
+    }
+    EXPECT_EQ(terms, ExactSum::kMaxTerms);
+    EXPECT_EQ(sum[0], static_cast<double>(terms) * static_cast<double>(term));
   }
-  const double most = static_cast<double>(ExactSum::kMaxTerms);
-  EXPECT_EQ(negative[0], -most * static_cast<double>(ExactSum::kLimit));
-  EXPECT_EQ(positive[0], (most - 1) * static_cast<double>(ExactSum::kLimit));
 }
 
 }  // namespace

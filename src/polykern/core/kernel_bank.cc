@@ -1,7 +1,9 @@
 #include "polykern/core/kernel_bank.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "polykern/core/error.h"
 

@@ -113,18 +113,19 @@ void EvaluateTile(const KernelBank& bank, const FeatureJob& job, std::size_t fir
   const std::size_t size = bank.feature_size();
 
   float* x = Aligned(scratch.x, dimension * width);
-  float norm = 0;
+  double largest_square = 0;
+  bool finite = true;
   for (std::size_t lane = 0; lane < width; ++lane) {
-    float square = 0;
+    double square = 0;  // in double: neither tiny nor huge samples lose their size
     for (std::size_t c = 0; c < dimension; ++c) {
       const float value = lane < count ? job.x[(first + lane) * dimension + c] : 0.0F;
       x[c * width + lane] = value;
-      square += value * value;
+      square += static_cast<double>(value) * static_cast<double>(value);
     }
-    // A NaN must win, so that its lanes are seen as large; std::max would lose it.
-    if (!(square <= norm)) norm = square;
+    finite &= std::isfinite(square);
+    largest_square = std::max(largest_square, square);
   }
-  norm = std::sqrt(norm);
+  const double norm = std::sqrt(largest_square);
 
   auto& wanted = scratch.wanted;
   wanted.assign(kernels, 0);
@@ -143,7 +144,7 @@ void EvaluateTile(const KernelBank& bank, const FeatureJob& job, std::size_t fir
     float* z = wanted[i] == 0 ? nullptr : z_tile;
     const float* theta = job.theta.data() + i * size;
     // |rho . x| <= ||rho|| ||x||: most kernels need no test for large angles at all.
-    if (bank.LongestFrequency(i) * norm < kLargeAngle) {
+    if (finite && static_cast<double>(bank.LongestFrequency(i)) * norm < double{kLargeAngle}) {
       tile.template Kernel<false>(i, theta, z, f_tile + i * width);
     } else {
       tile.template Kernel<true>(i, theta, z, f_tile + i * width);

@@ -14,8 +14,16 @@ HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
 
-/// Up to this size an angle is reduced in float by three fused steps; above, SinCosLarge.
+// pi/2 in three parts, and the angle up to which they reduce well; above it, SinCosLarge.
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128 || \
+    HWY_TARGET == HWY_SCALAR
+// Without fused multiply-add the products must be exact: the first two parts have few bits.
+constexpr float kHalfPi[3] = {0x1.92p+0F, 0x1.fb4p-12F, 0x1.4442d2p-24F};
+constexpr float kLargeAngle = 8192;
+#else
+constexpr float kHalfPi[3] = {0x1.921fb6p+0F, -0x1.777a5cp-25F, -0x1.ee59dap-50F};
 constexpr float kLargeAngle = 32768;
+#endif
 
 /// For |angle| <= kLargeAngle: absolute error below 1e-7. The operations do not depend on the lane.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
@@ -27,10 +35,10 @@ HWY_INLINE void SinCos(D d, V angle, V& sine, V& cosine) {
   const V shifted = hn::MulAdd(angle, hn::Set(d, 0.636619772f), magic);
   const V quarter = hn::Sub(shifted, magic);
   const auto bits = hn::BitCast(di, shifted);
-  // r = angle - quarter * pi/2, with pi/2 in three parts; the first step is exact.
-  V r = hn::NegMulAdd(quarter, hn::Set(d, 0x1.921fb6p+0f), angle);
-  r = hn::NegMulAdd(quarter, hn::Set(d, -0x1.777a5cp-25f), r);
-  r = hn::NegMulAdd(quarter, hn::Set(d, -0x1.ee59dap-50f), r);
+  // r = angle - quarter * pi/2; the first step is exact.
+  V r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[0]), angle);
+  r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[1]), r);
+  r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[2]), r);
   // Minimax polynomials on [-pi/4, pi/4]: relative error 4e-9 (sine), absolute 1e-10 (cosine).
   const V u = hn::Mul(r, r);
   V s = hn::MulAdd(u, hn::Set(d, -1.9515295e-4f), hn::Set(d, 8.3321608e-3f));

@@ -29,28 +29,28 @@ class ClientsAndRound : public testing::Test {
     options.kernels_per_upload = 4;
     options.exploration = 0.4;
     options.learning_rate = options.weight_rate = 0.5;
-    algorithm_ = MakeAlgorithm("pof-mkl", options, {kDimension, 100, 9});
+    algorithm = MakeAlgorithm("pof-mkl", options, {kDimension, 100, 9});
     Random random(31, Purpose::kTest);
-    broadcast_.step = 3;
-    for (std::size_t i = 0; i < algorithm_->shape().model_size(); ++i) {
-      broadcast_.model.push_back(static_cast<float>(random.Normal()));
+    broadcast.step = 3;
+    for (std::size_t i = 0; i < algorithm->shape().model_size(); ++i) {
+      broadcast.model.push_back(static_cast<float>(random.Normal()));
     }
-    for (float& value : x_) value = static_cast<float>(random.Normal());
-    for (double& label : labels_) label = random.Uniform();
+    for (float& value : x) value = static_cast<float>(random.Normal());
+    for (double& label : labels) label = random.Uniform();
   }
 
-  Clients NewClients() const { return {*algorithm_, 100, kClients}; }
+  Clients NewClients() const { return {*algorithm, 100, kClients}; }
 
   static std::vector<double> StateOf(Clients& clients, std::size_t k) {
     const auto state = clients.State(k);
     return {state.begin(), state.end()};
   }
 
-  std::unique_ptr<Algorithm> algorithm_;
-  Broadcast broadcast_;
-  std::array<float, kClients * kDimension> x_{};
-  std::array<double, kClients> labels_{};
-  const std::array<std::uint8_t, kClients> everybody_ = {1, 1, 1, 1, 1};
+  std::unique_ptr<Algorithm> algorithm;
+  Broadcast broadcast;
+  std::array<float, kClients * kDimension> x{};
+  std::array<double, kClients> labels{};
+  const std::array<std::uint8_t, kClients> everybody = {1, 1, 1, 1, 1};
 };
 
 TEST_F(ClientsAndRound, StartAtZeroWithConsecutiveIdentities) {
@@ -58,7 +58,7 @@ TEST_F(ClientsAndRound, StartAtZeroWithConsecutiveIdentities) {
   EXPECT_EQ(clients.size(), kClients);
   EXPECT_EQ(clients.Id(0), 100U);
   EXPECT_EQ(clients.Id(4), 104U);
-  EXPECT_EQ(clients.Save().size(), kClients * algorithm_->state_size());
+  EXPECT_EQ(clients.Save().size(), kClients * algorithm->state_size());
   EXPECT_THAT(clients.Save(), Each(0));
 }
 
@@ -87,13 +87,13 @@ TEST_F(ClientsAndRound, LoadWhatWasSavedAndRefuseAnythingElse) {
 
 TEST_F(ClientsAndRound, PredictForThePresentOnly) {
   Clients clients = NewClients();
-  ClientRound all(*algorithm_);
-  all.Predict(broadcast_, clients, 0, x_, everybody_);
+  ClientRound all(*algorithm);
+  all.Predict(broadcast, clients, 0, x, everybody);
   const std::vector<double> predictions(all.predictions().begin(), all.predictions().end());
   ASSERT_EQ(predictions.size(), kClients);
 
-  ClientRound some(*algorithm_);
-  some.Predict(broadcast_, clients, 0, x_, std::array<std::uint8_t, 5>{0, 1, 0, 1, 1});
+  ClientRound some(*algorithm);
+  some.Predict(broadcast, clients, 0, x, std::array<std::uint8_t, 5>{0, 1, 0, 1, 1});
   EXPECT_THAT(some.participants(), ElementsAre(1, 3, 4));
   EXPECT_THAT(some.predictions(), ElementsAre(predictions[1], predictions[3], predictions[4]));
 }
@@ -102,9 +102,9 @@ TEST_F(ClientsAndRound, PredictChangesNoState) {
   Clients clients = NewClients();
   for (double& value : clients.State(3)) value = 0.5;
   const auto before = clients.Save();
-  ClientRound round(*algorithm_);
-  round.Predict(broadcast_, clients, 0, x_, everybody_);
-  round.Predict(broadcast_, clients, 0, x_, everybody_);
+  ClientRound round(*algorithm);
+  round.Predict(broadcast, clients, 0, x, everybody);
+  round.Predict(broadcast, clients, 0, x, everybody);
   EXPECT_EQ(clients.Save(), before);
 }
 
@@ -114,9 +114,9 @@ TEST_F(ClientsAndRound, LeaveTheStateOfAbsentClientsAlone) {
     for (double& value : clients.State(k)) value = 0.25 * static_cast<double>(k);
   }
   Clients before = clients;
-  ClientRound round(*algorithm_);
-  round.Predict(broadcast_, clients, 0, x_, std::array<std::uint8_t, 5>{0, 1, 0, 1, 0});
-  const Updates& updates = round.Learn(labels_);
+  ClientRound round(*algorithm);
+  round.Predict(broadcast, clients, 0, x, std::array<std::uint8_t, 5>{0, 1, 0, 1, 0});
+  const Updates& updates = round.Learn(labels);
   EXPECT_THAT(updates.clients, ElementsAre(101, 103));
   EXPECT_EQ(updates.step, 3U);
   for (const std::size_t absent : {0U, 2U, 4U}) {
@@ -130,18 +130,18 @@ TEST_F(ClientsAndRound, LeaveTheStateOfAbsentClientsAlone) {
 TEST_F(ClientsAndRound, LearnTheSameAloneAsInAnyCompany) {
   Clients together = NewClients();
   Clients apart = NewClients();
-  ClientRound round(*algorithm_);
-  ClientRound single(*algorithm_);
+  ClientRound round(*algorithm);
+  ClientRound single(*algorithm);
   for (int step = 0; step < 4; ++step) {
-    broadcast_.step = static_cast<std::uint64_t>(step);
-    round.Predict(broadcast_, together, 0, x_, everybody_);
-    const Updates all = round.Learn(labels_);
-    const std::size_t width = algorithm_->shape().width;
+    broadcast.step = static_cast<std::uint64_t>(step);
+    round.Predict(broadcast, together, 0, x, everybody);
+    const Updates all = round.Learn(labels);
+    const std::size_t width = algorithm->shape().width;
     for (std::size_t k = 0; k < kClients; ++k) {
-      single.Predict(broadcast_, apart, k, std::span(x_).subspan(k * kDimension, kDimension),
+      single.Predict(broadcast, apart, k, std::span(x).subspan(k * kDimension, kDimension),
                      std::array<std::uint8_t, 1>{1});
       EXPECT_EQ(single.predictions()[0], round.predictions()[k]);
-      const Updates& one = single.Learn(std::span(labels_).subspan(k, 1));
+      const Updates& one = single.Learn(std::span(labels).subspan(k, 1));
       EXPECT_THAT(one.clients, ElementsAre(100 + k));
       EXPECT_THAT(one.blocks, testing::ElementsAreArray(all.BlocksOf(k)));
       EXPECT_THAT(one.values,
@@ -156,12 +156,12 @@ TEST_F(ClientsAndRound, LearnTheSameAloneAsInAnyCompany) {
 TEST_F(ClientsAndRound, TakeTheirUniformsAndLabelsByPlaceNotByTurn) {
   Clients one = NewClients();
   Clients two = NewClients();
-  ClientRound round(*algorithm_);
+  ClientRound round(*algorithm);
   const std::array<std::uint8_t, 5> last = {0, 0, 0, 0, 1};
   const auto updates_with = [&](Clients& clients, std::array<double, 5> uniforms,
-                                std::array<double, 5> labels) {
-    round.Predict(broadcast_, clients, 0, x_, last, uniforms);
-    return round.Learn(labels);
+                                std::array<double, 5> truth) {
+    round.Predict(broadcast, clients, 0, x, last, uniforms);
+    return round.Learn(truth);
   };
   // The numbers of absent clients have no influence; those of the present one do.
   const Updates a = updates_with(one, {0, 0, 0, 0, 0.99}, {0, 0, 0, 0, 0.5});
@@ -175,10 +175,10 @@ TEST_F(ClientsAndRound, TakeTheirUniformsAndLabelsByPlaceNotByTurn) {
 
 TEST_F(ClientsAndRound, ReportTheLossesThatWentIntoTheState) {
   Clients clients = NewClients();
-  ClientRound round(*algorithm_);
-  round.Predict(broadcast_, clients, 1, std::span(x_).subspan(2, 6),
+  ClientRound round(*algorithm);
+  round.Predict(broadcast, clients, 1, std::span(x).subspan(2, 6),
                 std::array<std::uint8_t, 3>{1, 0, 1});
-  round.Learn(std::span(labels_).subspan(1, 3));
+  round.Learn(std::span(labels).subspan(1, 3));
   EXPECT_THAT(round.KernelLosses(0), testing::ElementsAreArray(StateOf(clients, 1)));
   EXPECT_THAT(round.KernelLosses(1), testing::ElementsAreArray(StateOf(clients, 3)));
   EXPECT_THAT(StateOf(clients, 2), Each(0));
@@ -186,13 +186,13 @@ TEST_F(ClientsAndRound, ReportTheLossesThatWentIntoTheState) {
 
 TEST_F(ClientsAndRound, SendAnEmptyButValidCohortIfNobodyIsThere) {
   Clients clients = NewClients();
-  ClientRound round(*algorithm_);
-  round.Predict(broadcast_, clients, 0, x_, std::array<std::uint8_t, 5>{});
+  ClientRound round(*algorithm);
+  round.Predict(broadcast, clients, 0, x, std::array<std::uint8_t, 5>{});
   EXPECT_TRUE(round.participants().empty());
   EXPECT_TRUE(round.predictions().empty());
-  const Updates& updates = round.Learn(labels_);
+  const Updates& updates = round.Learn(labels);
   EXPECT_EQ(updates.size(), 0U);
-  EXPECT_NO_THROW(CheckUpdates(algorithm_->shape(), updates));
+  EXPECT_NO_THROW(CheckUpdates(algorithm->shape(), updates));
   EXPECT_THAT(clients.Save(), Each(0));
 }
 

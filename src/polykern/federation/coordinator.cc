@@ -20,19 +20,24 @@ void Coordinator::Receive(const Updates& updates, std::size_t lane) {
     throw Error("an update answers step " + std::to_string(updates.step) +
                 ", but the server is at step " + std::to_string(step));
   }
-  for (std::size_t c = 0; c < updates.size(); ++c) {
-    const std::uint64_t client = updates.clients[c];
-    if (client >= answered_.size()) {
-      throw Error("client " + std::to_string(client) + " is not known here");
+  std::size_t marked = 0;  // clients of this batch, marked as having answered
+  try {
+    for (; marked < updates.size(); ++marked) {
+      const std::uint64_t client = updates.clients[marked];
+      if (client >= answered_.size()) {
+        throw Error("client " + std::to_string(client) + " is not known here");
+      }
+      if (answered_[client] == step + 1) {
+        throw Error("client " + std::to_string(client) + " has already answered step " +
+                    std::to_string(step));
+      }
+      answered_[client] = step + 1;
     }
-    const auto earlier = std::span(updates.clients).first(c);
-    if (answered_[client] == step + 1 || std::ranges::find(earlier, client) != earlier.end()) {
-      throw Error("client " + std::to_string(client) + " has already answered step " +
-                  std::to_string(step));
-    }
+    CheckUpdates(shape_, updates);
+  } catch (const Error&) {
+    for (std::size_t c = 0; c < marked; ++c) answered_[updates.clients[c]] = 0;
+    throw;
   }
-  CheckUpdates(shape_, updates);
-  for (const std::uint64_t client : updates.clients) answered_[client] = step + 1;
   inboxes_[lane]->Add(updates);
   lanes_[lane].participants += updates.size();
 }

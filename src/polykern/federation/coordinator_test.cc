@@ -62,6 +62,7 @@ Updates Joined(const std::vector<Updates>& parts) {
 
 std::vector<std::uint64_t> BitsOf(const std::vector<double>& values) {
   std::vector<std::uint64_t> bits;
+  bits.reserve(values.size());
   for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
   return bits;
 }
@@ -69,39 +70,39 @@ std::vector<std::uint64_t> BitsOf(const std::vector<double>& values) {
 class CoordinatorTest : public testing::Test {
  protected:
   Updates Update(std::uint64_t client, float value = 1, std::uint32_t block = 2) const {
-    return From(*algorithm_, coordinator_.broadcast().step, client, block, value);
+    return From(*algorithm, coordinator.broadcast().step, client, block, value);
   }
 
   /// What Receive says against the updates; empty if it takes them in.
   std::string Complaint(const Updates& updates) {
     try {
-      coordinator_.Receive(updates);
+      coordinator.Receive(updates);
     } catch (const Error& error) {
       return error.what();
     }
     return "";
   }
 
-  std::unique_ptr<Algorithm> algorithm_ = NewAlgorithm();
-  Coordinator coordinator_{*algorithm_, 4};
+  std::unique_ptr<Algorithm> algorithm = NewAlgorithm();
+  Coordinator coordinator{*algorithm, 4};
 };
 
 TEST_F(CoordinatorTest, StartsWithAZeroModelAndNobodyHeardOf) {
-  EXPECT_EQ(coordinator_.broadcast().step, 0U);
-  EXPECT_THAT(coordinator_.broadcast().model, Each(0));
-  EXPECT_EQ(coordinator_.participants(), 0U);
-  EXPECT_EQ(coordinator_.clients(), 4U);
+  EXPECT_EQ(coordinator.broadcast().step, 0U);
+  EXPECT_THAT(coordinator.broadcast().model, Each(0));
+  EXPECT_EQ(coordinator.participants(), 0U);
+  EXPECT_EQ(coordinator.clients(), 4U);
 }
 
 TEST_F(CoordinatorTest, DividesByThoseWhoSent) {
-  coordinator_.Receive(Update(0, 3));
-  coordinator_.Receive(Update(3, 5));
-  EXPECT_EQ(coordinator_.participants(), 2U);
-  coordinator_.Commit();
-  EXPECT_EQ(coordinator_.broadcast().step, 1U);
-  EXPECT_EQ(coordinator_.participants(), 0U);
-  const std::size_t width = algorithm_->shape().width;
-  const auto& model = coordinator_.broadcast().model;
+  coordinator.Receive(Update(0, 3));
+  coordinator.Receive(Update(3, 5));
+  EXPECT_EQ(coordinator.participants(), 2U);
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().step, 1U);
+  EXPECT_EQ(coordinator.participants(), 0U);
+  const std::size_t width = algorithm->shape().width;
+  const auto& model = coordinator.broadcast().model;
   for (std::size_t i = 0; i < model.size(); ++i) EXPECT_EQ(model[i], i / width == 2 ? -4 : 0);
 }
 
@@ -110,33 +111,33 @@ TEST_F(CoordinatorTest, CountsAClientThatSentNoBlock) {
   nothing.Clear();
   nothing.clients = {1};
   nothing.first = {0, 0};
-  coordinator_.Receive(nothing);
-  coordinator_.Receive(Update(0, 3));
-  EXPECT_EQ(coordinator_.participants(), 2U);
-  coordinator_.Commit();
-  EXPECT_EQ(coordinator_.broadcast().model[2 * algorithm_->shape().width], -1.5F);
+  coordinator.Receive(nothing);
+  coordinator.Receive(Update(0, 3));
+  EXPECT_EQ(coordinator.participants(), 2U);
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -1.5F);
 }
 
 TEST_F(CoordinatorTest, CommitsAStepInWhichNobodySent) {
-  coordinator_.Receive(Update(0, 3));
-  coordinator_.Commit();
-  const auto before = coordinator_.Save();
-  coordinator_.Commit();
-  EXPECT_EQ(coordinator_.broadcast().step, 2U);
-  EXPECT_EQ(coordinator_.Save(), before);
+  coordinator.Receive(Update(0, 3));
+  coordinator.Commit();
+  const auto before = coordinator.Save();
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().step, 2U);
+  EXPECT_EQ(coordinator.Save(), before);
 }
 
 TEST_F(CoordinatorTest, LetsAClientAnswerEveryStepOnce) {
   for (int step = 0; step < 3; ++step) {
     EXPECT_EQ(Complaint(Update(1)), "");
     EXPECT_THAT(Complaint(Update(1)), AllOf(HasSubstr("client 1"), HasSubstr("already answered")));
-    coordinator_.Commit();
+    coordinator.Commit();
   }
-  EXPECT_EQ(coordinator_.broadcast().model[2 * algorithm_->shape().width], -3);
+  EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -3);
 }
 
 TEST_F(CoordinatorTest, RefusesUpdatesForAnotherStep) {
-  coordinator_.Commit();
+  coordinator.Commit();
   Updates early = Update(0);
   early.step = 2;
   EXPECT_THAT(Complaint(early), AllOf(HasSubstr("step 2"), HasSubstr("step 1")));
@@ -148,24 +149,24 @@ TEST_F(CoordinatorTest, RefusesUpdatesForAnotherStep) {
 TEST_F(CoordinatorTest, RefusesUnknownClientsUntilTheyJoin) {
   EXPECT_THAT(Complaint(Update(4)), AllOf(HasSubstr("client 4"), HasSubstr("not known")));
   EXPECT_THAT(Complaint(Update(UINT64_MAX)), HasSubstr("not known"));
-  coordinator_.AddClients(2);
-  EXPECT_EQ(coordinator_.clients(), 6U);
+  coordinator.AddClients(2);
+  EXPECT_EQ(coordinator.clients(), 6U);
   EXPECT_EQ(Complaint(Update(4)), "");
   EXPECT_EQ(Complaint(Update(5)), "");
   EXPECT_THAT(Complaint(Update(6)), HasSubstr("not known"));
-  EXPECT_EQ(coordinator_.participants(), 2U);
+  EXPECT_EQ(coordinator.participants(), 2U);
 }
 
 TEST_F(CoordinatorTest, RemembersWhoAnsweredWhenOthersJoin) {
-  coordinator_.Receive(Update(0));
-  coordinator_.AddClients(100);
+  coordinator.Receive(Update(0));
+  coordinator.AddClients(100);
   EXPECT_THAT(Complaint(Update(0)), HasSubstr("already answered"));
 }
 
 TEST_F(CoordinatorTest, ChangesNothingByWhatItRefuses) {
   // Two coordinators take the same good updates; one is also sent everything that is wrong.
-  Coordinator undisturbed(*algorithm_, 4);
-  coordinator_.Receive(Update(0, 0.1F));
+  Coordinator undisturbed(*algorithm, 4);
+  coordinator.Receive(Update(0, 0.1F));
   undisturbed.Receive(Update(0, 0.1F));
 
   Updates other_step = Update(1, 7);
@@ -189,49 +190,49 @@ TEST_F(CoordinatorTest, ChangesNothingByWhatItRefuses) {
       Joined({Update(1, 7), Update(2, 513)})};
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     EXPECT_NE(Complaint(wrong[i]), "") << i;
-    EXPECT_EQ(coordinator_.participants(), 1U) << i;
+    EXPECT_EQ(coordinator.participants(), 1U) << i;
   }
 
   // Clients 1 and 2, named in refused batches, may still send.
   const Updates one = Update(1, 0.2F);
   const Updates two = Update(2, -0.7F);
-  for (Coordinator* each : {&coordinator_, &undisturbed}) {
+  for (Coordinator* each : {&coordinator, &undisturbed}) {
     each->Receive(one);
     each->Receive(two);
     EXPECT_EQ(each->participants(), 3U);
     each->Commit();
   }
-  EXPECT_EQ(BitsOf(coordinator_.Save()), BitsOf(undisturbed.Save()));
-  EXPECT_EQ(coordinator_.broadcast().model, undisturbed.broadcast().model);
+  EXPECT_EQ(BitsOf(coordinator.Save()), BitsOf(undisturbed.Save()));
+  EXPECT_EQ(coordinator.broadcast().model, undisturbed.broadcast().model);
 }
 
 TEST_F(CoordinatorTest, FindsAClientThatIsTwiceInOneBatch) {
   EXPECT_THAT(Complaint(Joined({Update(1), Update(3), Update(1)})),
               AllOf(HasSubstr("client 1"), HasSubstr("already answered")));
-  EXPECT_EQ(coordinator_.participants(), 0U);
+  EXPECT_EQ(coordinator.participants(), 0U);
 }
 
 TEST_F(CoordinatorTest, ForgetsAnOpenStepWhenItLoads) {
-  coordinator_.Receive(Update(0, 3));
-  coordinator_.Commit();
-  const auto saved = coordinator_.Save();
-  coordinator_.Receive(Update(0, 5));
-  coordinator_.Load(1, saved);
-  EXPECT_EQ(coordinator_.participants(), 0U);
+  coordinator.Receive(Update(0, 3));
+  coordinator.Commit();
+  const auto saved = coordinator.Save();
+  coordinator.Receive(Update(0, 5));
+  coordinator.Load(1, saved);
+  EXPECT_EQ(coordinator.participants(), 0U);
   EXPECT_EQ(Complaint(Update(0, 7)), "");  // may answer again
-  coordinator_.Commit();
-  EXPECT_EQ(coordinator_.broadcast().step, 2U);
-  EXPECT_EQ(coordinator_.broadcast().model[2 * algorithm_->shape().width], -10);
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().step, 2U);
+  EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -10);
 }
 
 TEST_F(CoordinatorTest, RefusesASavedModelOfAnotherSizeAndKeepsTheOpenStep) {
-  coordinator_.Receive(Update(0, 3));
-  EXPECT_THROW(coordinator_.Load(5, std::vector<double>(3)), Error);
-  EXPECT_EQ(coordinator_.broadcast().step, 0U);
-  EXPECT_EQ(coordinator_.participants(), 1U);
+  coordinator.Receive(Update(0, 3));
+  EXPECT_THROW(coordinator.Load(5, std::vector<double>(3)), Error);
+  EXPECT_EQ(coordinator.broadcast().step, 0U);
+  EXPECT_EQ(coordinator.participants(), 1U);
   EXPECT_THAT(Complaint(Update(0)), HasSubstr("already answered"));
-  coordinator_.Commit();
-  EXPECT_EQ(coordinator_.broadcast().model[2 * algorithm_->shape().width], -3);
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -3);
 }
 
 /// A whole federation, its samples a pure function of client and step.
