@@ -6,12 +6,12 @@
 
 int main() {
   const polykern::SyntheticFleet fleet({.clients = 40, .steps = 500});
-  const auto learner = polykern::MakeAlgorithm("pof-mkl", {.kernels_per_upload = 5},
+  const auto learner = polykern::MakeAlgorithm("pof-mkl", {.kernels_per_upload = 25},
                                                {.dimension = fleet.dimension(), .horizon = 500});
   polykern::Clients clients(*learner, 0, fleet.clients());
   polykern::Workers threads(2);
   polykern::Simulation run(*learner, fleet, clients, threads, {});
-  double error = 0;
-  for (; !run.done(); error += run.step_mse().back()) run.Step();
-  std::cout << "mean squared error: " << error / 500 << '\n';
+  while (!run.done()) run.Step();
+  std::cout << "squared error at the first step " << run.step_mse().front() << ", at the last "
+            << run.step_mse().back() << '\n';
 }

@@ -1,0 +1,30 @@
+"""The README tells the truth: its program is the example, its table is what the program prints."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def block_after(mark):
+    text = (ROOT / "README.md").read_text()
+    return re.search(re.escape(mark) + r".*?```\w*\n(.*?)```", text, re.S).group(1)
+
+
+def without_timing(text):
+    return [re.sub(r"\s+[\d.]+$", "", line) if line.startswith("pof-") else line
+            for line in text.strip().splitlines()]
+
+
+def test_the_program_is_the_example():
+    assert block_after("<!-- examples/quickstart.cc -->") == (ROOT / "examples/quickstart.cc").read_text()
+
+
+def test_the_table_is_what_the_program_prints(polykern):
+    assert without_timing(polykern("run").out) == without_timing(block_after("<!-- the output of: polykern run -->"))
+
+
+def test_every_file_that_documents_name_exists():
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
