@@ -8,6 +8,7 @@
 #include "polykern/core/random.h"
 #include "polykern/core/random_features.h"
 #include "polykern/core/subset.h"
+#include "polykern/core/vector_ops.h"
 
 namespace polykern {
 namespace {
@@ -65,11 +66,9 @@ class PofMkl final : public Algorithm {
                     w.features);
     // 4. Combination (9).
     for (std::size_t c = 0; c < clients; ++c) {
-      double prediction = 0;
-      for (std::size_t i = c * kernels_; i < (c + 1) * kernels_; ++i) {
-        prediction += w.weights[i] * double{w.f[i]};
-      }
-      w.predictions[c] = prediction;
+      const std::size_t at = c * kernels_;
+      w.predictions[c] =
+          Dot(std::span(w.weights).subspan(at, kernels_), std::span(w.f).subspan(at, kernels_));
     }
   }
 
@@ -81,9 +80,9 @@ class PofMkl final : public Algorithm {
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       // 5. Weights (12): log w_i = -eta_k L_i, so adding to the cumulative loss is the update.
       const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
+      loss_.Values(std::span(w.f).subspan(c * kernels_, kernels_), labels[c], losses);
       for (std::size_t i = 0; i < kernels_; ++i) {
-        losses[i] =
-            loss_.Value(double{w.f[c * kernels_ + i]}, labels[c]) + regularization_ * w.norms[i];
+        losses[i] += regularization_ * w.norms[i];
         samples.state[c][i] += losses[i];
       }
       // 7. Local update (11), for the chosen kernels.
@@ -109,10 +108,9 @@ class PofMkl final : public Algorithm {
   }
 
   void MeasureNorms(const Broadcast& broadcast, Workspace& w) const {
-    w.norms.assign(kernels_, 0);
+    w.norms.resize(kernels_);
     for (std::size_t i = 0; i < kernels_; ++i) {
-      const auto theta = std::span(broadcast.model).subspan(i * width_, width_);
-      for (const float value : theta) w.norms[i] += double{value} * double{value};
+      w.norms[i] = SumOfSquares(std::span(broadcast.model).subspan(i * width_, width_));
     }
   }
 
@@ -121,16 +119,15 @@ class PofMkl final : public Algorithm {
                Workspace& w) const {
     const std::size_t kernel = w.chosen[slot];
     const double rate = learning_rate_ / w.probability[c];
-    const double f = double{w.f[c * kernels_ + kernel]};
+    const double f = static_cast<double>(w.f[c * kernels_ + kernel]);
     const auto along_z = static_cast<float>(rate * loss_.Slope(f, label));
     const auto along_theta = static_cast<float>(rate * 2 * regularization_);
-    const float* z = w.z.data() + slot * width_;
-    const float* theta = broadcast.model.data() + kernel * width_;
     const std::size_t start = w.updates.values.size();
     w.updates.blocks.push_back(w.chosen[slot]);
     w.updates.values.resize(start + width_);
-    float* step = w.updates.values.data() + start;
-    for (std::size_t j = 0; j < width_; ++j) step[j] = along_z * z[j] + along_theta * theta[j];
+    Combine(along_z, std::span(w.z).subspan(slot * width_, width_), along_theta,
+            std::span(broadcast.model).subspan(kernel * width_, width_),
+            std::span(w.updates.values).subspan(start, width_));
   }
 
   std::shared_ptr<const KernelBank> bank_;

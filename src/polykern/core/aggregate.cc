@@ -1,29 +1,20 @@
 #include "polykern/core/aggregate.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <cmath>
+
+#include "polykern/core/vector_ops.h"
 
 namespace polykern {
 
 bool ExactSum::Representable(std::span<const float> values) {
-  bool all = true;
-  for (const float value : values) all &= std::abs(value) <= kLimit;  // false for NaN
-  return all;
+  return AllWithin(values, kLimit);
 }
 
 void ExactSum::Add(std::size_t offset, std::span<const float> values) {
   assert(offset + values.size() <= sums_.size());
   assert(Representable(values));
-  // Adding 1.5 * 2^52 * unit leaves round(value / unit) in the low bits: a rounding to integer
-  // that every compiler turns into vector code.
-  constexpr double kMagic = 0x1.8p52 * kUnit;
-  constexpr auto kMagicBits = std::bit_cast<std::int64_t>(kMagic);
-  std::int64_t* sums = sums_.data() + offset;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + kMagic) - kMagicBits;
-  }
+  AddRounded(values, kUnit, std::span(sums_).subspan(offset, values.size()));
 }
 
 void ExactSum::Merge(const ExactSum& other) {

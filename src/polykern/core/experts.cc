@@ -5,18 +5,20 @@
 #include <cmath>
 #include <limits>
 
+#include "polykern/core/vector_ops.h"
+
 namespace polykern {
 
 void HedgeWeights(std::span<const double> losses, double rate, std::span<double> weights) {
   assert(!losses.empty() && losses.size() == weights.size());
-  const double best = *std::ranges::min_element(losses);
-  double total = 0;
+  const double best = Least(losses);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const double behind = losses[i] - best;
-    weights[i] = behind == 0 ? 1 : std::exp(-rate * behind);  // no 0 * infinity
-    total += weights[i];
+    weights[i] = behind == 0 ? 0 : -rate * behind;  // no 0 * infinity
   }
-  for (double& weight : weights) weight /= total;
+  ExpOfNegatives(weights);
+  const double share = 1 / Sum(weights);
+  for (double& weight : weights) weight *= share;
 }
 
 double AdaHedge::Rate(std::size_t experts) const {

@@ -75,7 +75,7 @@ KernelBank::KernelBank(std::span<const Kernel> dictionary, std::size_t dimension
     }
     for (const double value : rho) frequencies_.push_back(static_cast<float>(value));
   }
-  MeasureFrequencies();
+  Prepare();
 }
 
 KernelBank::KernelBank(std::vector<float> frequencies, std::size_t kernels, std::size_t features,
@@ -86,10 +86,10 @@ KernelBank::KernelBank(std::vector<float> frequencies, std::size_t kernels, std:
       frequencies_(std::move(frequencies)) {
   assert(kernels > 0 && features > 0 && dimension > 0);
   assert(frequencies_.size() == kernels * features * dimension);
-  MeasureFrequencies();
+  Prepare();
 }
 
-void KernelBank::MeasureFrequencies() {
+void KernelBank::Prepare() {
   longest_.assign(kernels_, 0);
   for (std::size_t row = 0; row < kernels_ * features_; ++row) {
     double square = 0;
@@ -100,6 +100,14 @@ void KernelBank::MeasureFrequencies() {
     float& longest = longest_[row / features_];
     const auto length = static_cast<float>(1.001 * std::sqrt(square));
     if (!(length <= longest)) longest = length;
+  }
+  const std::size_t packs = (kernels_ + kLanes - 1) / kLanes;
+  const std::size_t size = features_ * dimension_;
+  packed_.assign(packs * size, {});
+  for (std::size_t i = 0; i < kernels_; ++i) {
+    for (std::size_t at = 0; at < size; ++at) {
+      packed_[i / kLanes * size + at].lane[i % kLanes] = frequencies_[i * size + at];
+    }
   }
 }
 

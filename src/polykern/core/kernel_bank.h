@@ -15,11 +15,19 @@ enum class Draw {
   kOrthogonal,   ///< directions orthogonal in blocks of d: less variance for isotropic kernels
 };
 
+/// Sixteen floats, the widest vector, aligned for it.
+struct alignas(64) FloatLanes {
+  float lane[16] = {};
+};
+
 /// N kernels with D frequencies each in d dimensions: everything that server and clients must
 /// share to speak of the same features. They share it by seed; the numbers are never sent.
 /// Immutable after construction: any number of threads may use it.
 class KernelBank {
  public:
+  /// Kernels that stand side by side in the packed frequencies.
+  static constexpr std::size_t kLanes = 16;
+
   /// Draws the frequencies. The same arguments give the same bits on every IEEE machine.
   /// Throws Error if a kernel of the dictionary cannot have orthogonal features.
   KernelBank(std::span<const Kernel> dictionary, std::size_t dimension, std::size_t features,
@@ -39,16 +47,23 @@ class KernelBank {
     return {frequencies_.data() + kernel * features_ * dimension_, features_ * dimension_};
   }
 
+  /// Kernels kLanes * pack and following, side by side: features x dimension, 0 where there is no
+  /// kernel.
+  const FloatLanes* PackedFrequencies(std::size_t pack) const {
+    return packed_.data() + pack * features_ * dimension_;
+  }
+
   /// max_j ||rho_ij||, rounded up a little: bounds every angle of kernel i by this times ||x||.
   float LongestFrequency(std::size_t kernel) const { return longest_[kernel]; }
 
  private:
-  void MeasureFrequencies();
+  void Prepare();
 
   std::size_t kernels_;
   std::size_t features_;
   std::size_t dimension_;
   std::vector<float> frequencies_;
+  std::vector<FloatLanes> packed_;
   std::vector<float> longest_;
 };
 

@@ -30,6 +30,17 @@ double Loss::Value(double f, double y) const {
   return 0;
 }
 
+void Loss::Values(std::span<const float> f, double y, std::span<double> values) const {
+  if (kind == LossKind::kSquared) {  // the common case, in a loop that becomes vector code
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      const double error = static_cast<double>(f[i]) - y;
+      values[i] = error * error;
+    }
+  } else {
+    for (std::size_t i = 0; i < f.size(); ++i) values[i] = Value(static_cast<double>(f[i]), y);
+  }
+}
+
 double Loss::Slope(double f, double y) const {
   const double error = f - y;
   switch (kind) {

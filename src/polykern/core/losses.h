@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace polykern {
@@ -17,6 +18,8 @@ struct Loss {
   double delta = 0.1;  ///< Huber only, > 0; labels are scaled to [0, 1]
 
   double Value(double f, double y) const;
+  /// Value of every f for one label.
+  void Values(std::span<const float> f, double y, std::span<double> values) const;
   /// d Value / d f.
   double Slope(double f, double y) const;
   /// What a user calls the prediction: f itself, or the probability of label 1 (logistic).

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "polykern/core/vector_ops.h"
+
 namespace polykern {
 
 double RegretBound(std::size_t kernels, double weight_rate, std::size_t steps) {
@@ -44,7 +46,7 @@ void Scoreboard::Record(std::size_t client, double squared_error, double loss,
 double Scoreboard::Best(std::size_t client) const {
   if (kernels_ == 0) return 0;
   const auto sums = std::span(kernel_losses_).subspan(client * kernels_, kernels_);
-  return *std::ranges::min_element(sums);
+  return Least(sums);
 }
 
 std::vector<double> Scoreboard::Save() const {

@@ -14,9 +14,10 @@ inline constexpr std::uint32_t kNoKernel = UINT32_MAX;
 
 /// Working memory of EvaluateKernels. One per thread; grows to what is needed and is then reused.
 struct FeatureScratch {
-  std::vector<float> x;               ///< samples of a tile, transposed
-  std::vector<float> z;               ///< features of one kernel for a tile
-  std::vector<float> f;               ///< predictions of a tile
+  std::vector<FloatLanes> x;          ///< samples of some clients, transposed
+  std::vector<FloatLanes> f;          ///< their predictions
+  std::vector<FloatLanes> theta;      ///< theta, kernels side by side
+  std::vector<float*> slots;          ///< per kernel and lane: where wanted features go
   std::vector<std::uint64_t> wanted;  ///< per kernel: the lanes that want its features
 };
 

@@ -1,0 +1,233 @@
+#include "polykern/core/vector_ops.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "polykern/core/vector_ops.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace polykern {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Doubles = hn::CappedTag<double, kPartialSums>;
+using Halves = hn::Rebind<float, Doubles>;  // as many floats as Doubles has doubles
+using Floats = hn::CappedTag<float, 16>;
+
+/// Runs term(i), a vector of the numbers i, i + 1, .., over the whole part of an array that
+/// kPartialSums divides, and rest(i) over what is left; adds all in the fixed order.
+template <class Term, class Rest>
+HWY_INLINE double SumInOrder(std::size_t count, const Term& term, const Rest& rest) {
+  const Doubles tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  HWY_ALIGN double partial[kPartialSums] = {};
+  std::size_t i = 0;
+  if (lanes == kPartialSums) {
+    auto sum = hn::Zero(tag);
+    for (; i + kPartialSums <= count; i += kPartialSums) sum = hn::Add(sum, term(i));
+    hn::Store(sum, tag, partial);
+  } else {
+    for (; i + kPartialSums <= count; i += kPartialSums) {
+      for (std::size_t p = 0; p < kPartialSums; p += lanes) {
+        hn::Store(hn::Add(hn::Load(tag, partial + p), term(i + p)), tag, partial + p);
+      }
+    }
+  }
+  for (std::size_t p = 0; i < count; ++i, ++p) partial[p] += rest(i);
+  for (std::size_t half = kPartialSums / 2; half > 0; half /= 2) {
+    for (std::size_t p = 0; p < half; ++p) partial[p] += partial[p + half];
+  }
+  return partial[0];
+}
+
+/// exp(x) for -708 <= x <= 0, within 2 units in the last place: 2^n times the series of the rest.
+HWY_INLINE hn::Vec<Doubles> Exp(hn::Vec<Doubles> x) {
+  const Doubles tag;
+  const hn::RebindToSigned<Doubles> integers;
+  constexpr int kTerms = 13;
+  const auto magic = hn::Set(tag, 0x1.8p52);  // leaves n, a whole number, in the low bits
+  const auto shifted = hn::MulAdd(x, hn::Set(tag, 1.4426950408889634), magic);
+  const auto n = hn::Sub(shifted, magic);
+  auto rest = hn::NegMulAdd(n, hn::Set(tag, 0x1.62e42feep-1), x);  // ln 2 in two parts: exact
+  rest = hn::NegMulAdd(n, hn::Set(tag, 0x1.a39ef35793c76p-33), rest);
+  double factorial = 6227020800;  // 13!
+  auto series = hn::Set(tag, 1 / factorial);
+  for (int k = kTerms; k > 0; --k) {
+    factorial /= k;
+    series = hn::MulAdd(series, rest, hn::Set(tag, 1 / factorial));
+  }
+  const auto power = hn::ShiftLeft<52>(hn::BitCast(integers, shifted));
+  return hn::BitCast(tag, hn::Add(hn::BitCast(integers, series), power));
+}
+
+void ExpLoop(double* values, std::size_t count) {
+  const Doubles tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  // Below this the result is no normal number; 0 is as good, and needs no slow arithmetic.
+  const auto least = hn::Set(tag, -708.0);
+  const auto exp = [&](hn::Vec<Doubles> x) {
+    return hn::IfThenElseZero(hn::Ge(x, least), Exp(hn::Max(x, least)));
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    hn::StoreU(exp(hn::LoadU(tag, values + i)), tag, values + i);
+  if (i == count) return;
+  HWY_ALIGN double rest[kPartialSums] = {};
+  std::copy(values + i, values + count, rest);
+  hn::Store(exp(hn::Load(tag, rest)), tag, rest);
+  std::copy(rest, rest + (count - i), values + i);
+}
+
+double SumLoop(const double* values, std::size_t count) {
+  const Doubles tag;
+  return SumInOrder(
+      count, [&](std::size_t i) { return hn::LoadU(tag, values + i); },
+      [&](std::size_t i) { return values[i]; });
+}
+
+double LeastLoop(const double* values, std::size_t count) {
+  const Doubles tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  double least = values[0];
+  std::size_t i = 0;
+  if (count >= lanes) {
+    auto all = hn::LoadU(tag, values);
+    for (i = lanes; i + lanes <= count; i += lanes) all = hn::Min(all, hn::LoadU(tag, values + i));
+    least = hn::GetLane(hn::MinOfLanes(tag, all));
+  }
+  for (; i < count; ++i) least = std::min(least, values[i]);
+  return least;
+}
+
+double DotLoop(const double* a, const float* b, std::size_t count) {
+  const Doubles tag;
+  const Halves half;
+  return SumInOrder(
+      count,
+      [&](std::size_t i) {
+        return hn::Mul(hn::LoadU(tag, a + i), hn::PromoteTo(tag, hn::LoadU(half, b + i)));
+      },
+      [&](std::size_t i) { return a[i] * static_cast<double>(b[i]); });
+}
+
+double SquaresLoop(const float* a, std::size_t count) {
+  const Doubles tag;
+  const Halves half;
+  return SumInOrder(
+      count,
+      [&](std::size_t i) {
+        const auto value = hn::PromoteTo(tag, hn::LoadU(half, a + i));
+        return hn::Mul(value, value);
+      },
+      [&](std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(a[i]); });
+}
+
+void CombineLoop(float a, const float* x, float b, const float* y, float* out, std::size_t count) {
+  const Floats tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto va = hn::Set(tag, a);
+  const auto vb = hn::Set(tag, b);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto first = hn::Mul(va, hn::LoadU(tag, x + i));
+    hn::StoreU(hn::Add(first, hn::Mul(vb, hn::LoadU(tag, y + i))), tag, out + i);
+  }
+  for (; i < count; ++i) out[i] = a * x[i] + b * y[i];
+}
+
+bool WithinLoop(const float* values, std::size_t count, float limit) {
+  const Floats tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto most = hn::Set(tag, limit);
+  std::size_t i = 0;
+  auto good = hn::Eq(most, most);
+  for (; i + lanes <= count; i += lanes) {
+    good = hn::And(good, hn::Le(hn::Abs(hn::LoadU(tag, values + i)), most));
+  }
+  bool all = hn::AllTrue(tag, good);
+  for (; i < count; ++i) all = all && std::abs(values[i]) <= limit;
+  return all;
+}
+
+void RoundLoop(const float* values, std::size_t count, double unit, std::int64_t* sums) {
+  const Doubles tag;
+  const Halves half;
+  const hn::RebindToSigned<Doubles> integers;
+  const std::size_t lanes = hn::Lanes(tag);
+  // Adding 1.5 * 2^52 * unit leaves round(value / unit) in the low bits.
+  const double magic = 0x1.8p52 * unit;
+  const auto magic_bits = std::bit_cast<std::int64_t>(magic);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
+    const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
+    const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
+    hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
+  }
+  for (; i < count; ++i) {
+    sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace polykern
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polykern {
+
+HWY_EXPORT(ExpLoop);
+HWY_EXPORT(SumLoop);
+HWY_EXPORT(LeastLoop);
+HWY_EXPORT(DotLoop);
+HWY_EXPORT(SquaresLoop);
+HWY_EXPORT(CombineLoop);
+HWY_EXPORT(WithinLoop);
+HWY_EXPORT(RoundLoop);
+
+void ExpOfNegatives(std::span<double> values) {
+  HWY_DYNAMIC_DISPATCH(ExpLoop)(values.data(), values.size());
+}
+
+double Sum(std::span<const double> values) {
+  return HWY_DYNAMIC_DISPATCH(SumLoop)(values.data(), values.size());
+}
+
+double Least(std::span<const double> values) {
+  assert(!values.empty());
+  return HWY_DYNAMIC_DISPATCH(LeastLoop)(values.data(), values.size());
+}
+
+double Dot(std::span<const double> a, std::span<const float> b) {
+  assert(a.size() == b.size());
+  return HWY_DYNAMIC_DISPATCH(DotLoop)(a.data(), b.data(), a.size());
+}
+
+double SumOfSquares(std::span<const float> a) {
+  return HWY_DYNAMIC_DISPATCH(SquaresLoop)(a.data(), a.size());
+}
+
+void Combine(float a, std::span<const float> x, float b, std::span<const float> y,
+             std::span<float> out) {
+  assert(x.size() == out.size() && y.size() == out.size());
+  HWY_DYNAMIC_DISPATCH(CombineLoop)(a, x.data(), b, y.data(), out.data(), out.size());
+}
+
+bool AllWithin(std::span<const float> values, float limit) {
+  return HWY_DYNAMIC_DISPATCH(WithinLoop)(values.data(), values.size(), limit);
+}
+
+void AddRounded(std::span<const float> values, double unit, std::span<std::int64_t> sums) {
+  assert(values.size() == sums.size());
+  HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), values.size(), unit, sums.data());
+}
+
+}  // namespace polykern
+#endif  // HWY_ONCE

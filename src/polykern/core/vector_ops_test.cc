@@ -1,0 +1,138 @@
+#include "polykern/core/vector_ops.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+std::vector<double> Doubles(std::size_t count, double low, double high) {
+  Random random(1, Purpose::kTest, count);
+  std::vector<double> values(count);
+  for (double& value : values) value = low + (high - low) * random.Uniform();
+  return values;
+}
+
+std::vector<float> Floats(std::size_t count) {
+  std::vector<float> values;
+  for (const double value : Doubles(count, -2, 2)) values.push_back(static_cast<float>(value));
+  return values;
+}
+
+/// Runs `check` on every target this machine has, one after the other.
+template <class Check>
+void OnEveryTarget(const Check& check) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    SCOPED_TRACE(hwy::TargetName(target));
+    check();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+/// The documented order: eight interleaved partial sums, then pairs.
+template <class Term>
+double InOrder(std::size_t count, const Term& term) {
+  std::vector<double> partial(8);
+  for (std::size_t i = 0; i < count; ++i) partial[i % 8] += term(i);
+  for (std::size_t p = 0; p < 4; ++p) partial[p] += partial[p + 4];
+  for (std::size_t p = 0; p < 2; ++p) partial[p] += partial[p + 2];
+  return partial[0] + partial[1];
+}
+
+TEST(VectorOps, SumsHaveTheBitsOfTheDocumentedOrderOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 70; ++count) {
+      const auto a = Doubles(count, -1, 3);
+      const auto b = Floats(count);
+      const auto wide = [&](std::size_t i) { return static_cast<double>(b[i]); };
+      EXPECT_EQ(Sum(a), InOrder(count, [&](std::size_t i) { return a[i]; }));
+      EXPECT_EQ(Dot(a, b), InOrder(count, [&](std::size_t i) { return a[i] * wide(i); }));
+      EXPECT_EQ(SumOfSquares(b), InOrder(count, [&](std::size_t i) { return wide(i) * wide(i); }));
+    }
+  });
+}
+
+TEST(VectorOps, LeastIsTheLeast) {
+  OnEveryTarget([] {
+    for (std::size_t count = 1; count < 70; ++count) {
+      const auto a = Doubles(count, -5, 5);
+      EXPECT_EQ(Least(a), *std::min_element(a.begin(), a.end()));
+    }
+  });
+}
+
+TEST(VectorOps, ExpIsWithinTwoUnitsInTheLastPlace) {
+  OnEveryTarget([] {
+    for (const double low : {-1e-9, -1.0, -50.0, -708.0}) {
+      const auto x = Doubles(1003, low, 0);
+      auto values = x;
+      ExpOfNegatives(values);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double exact = static_cast<double>(std::exp(static_cast<long double>(x[i])));
+        EXPECT_NEAR(values[i], exact, 2 * (std::nextafter(exact, 2) - exact)) << x[i];
+      }
+    }
+    std::vector<double> ends = {0, -0.0, -709, -1e6, -std::numeric_limits<double>::infinity()};
+    ExpOfNegatives(ends);
+    EXPECT_EQ(ends, (std::vector<double>{1, 1, 0, 0, 0}));
+  });
+}
+
+TEST(VectorOps, CombineIsElementByElement) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 70; ++count) {
+      const auto x = Floats(count);
+      const auto y = Floats(count + 1);
+      std::vector<float> out(count);
+      Combine(0.3F, x, -1.7F, std::span(y).first(count), out);
+      for (std::size_t i = 0; i < count; ++i) {
+        const float first = 0.3F * x[i];
+        const float second = -1.7F * y[i];
+        EXPECT_EQ(out[i], first + second);
+      }
+    }
+  });
+}
+
+TEST(VectorOps, AllWithinSeesOneBadNumberAnywhere) {
+  OnEveryTarget([] {
+    for (std::size_t count = 1; count < 40; ++count) {
+      std::vector<float> values(count, -2.0F);
+      EXPECT_TRUE(AllWithin(values, 2));
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const float bad : {2.0001F, -2.0001F, std::numeric_limits<float>::quiet_NaN(),
+                                -std::numeric_limits<float>::infinity()}) {
+          values[i] = bad;
+          EXPECT_FALSE(AllWithin(values, 2)) << count << " " << i << " " << bad;
+        }
+        values[i] = 2;
+      }
+    }
+  });
+}
+
+TEST(VectorOps, AddRoundedRoundsToTheNearestMultiple) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 40; ++count) {
+      const auto values = Floats(count);
+      std::vector<std::int64_t> sums(count, -7);
+      AddRounded(values, 0x1p-10, sums);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(sums[i], std::llrint(static_cast<double>(values[i]) * 1024) - 7);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace polykern
