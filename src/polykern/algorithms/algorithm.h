@@ -37,6 +37,9 @@ struct Workspace {
   std::vector<double> probability;
   std::vector<std::uint32_t> chosen;
   std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> rows;  ///< of z, that are sent
+  std::vector<float> along_z;       ///< their factors, and those of theta
+  std::vector<float> along_theta;
 };
 
 /// Updates on their way into one step of the server. Several may be filled side by side, each by

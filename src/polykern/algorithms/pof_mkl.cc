@@ -77,22 +77,37 @@ class PofMkl final : public Algorithm {
     MeasureNorms(broadcast, w);
     w.updates.Clear();
     w.updates.step = broadcast.step;
+    w.rows.clear();
+    w.along_z.clear();
+    w.along_theta.clear();
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       // 5. Weights (12): log w_i = -eta_k L_i, so adding to the cumulative loss is the update.
+      const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
       const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
-      loss_.Values(std::span(w.f).subspan(c * kernels_, kernels_), labels[c], losses);
+      loss_.Values(f, labels[c], losses);
       for (std::size_t i = 0; i < kernels_; ++i) {
         losses[i] += regularization_ * w.norms[i];
         samples.state[c][i] += losses[i];
       }
-      // 7. Local update (11), for the chosen kernels.
+      // 7. Local update (11): s_i = (eta / p) (slope z_i + 2 lambda theta_i) for the chosen
+      // kernels.
+      const double rate = learning_rate_ / w.probability[c];
       for (std::size_t slot = c * per_upload_; slot < (c + 1) * per_upload_; ++slot) {
-        if (w.chosen[slot] != kNoKernel) AddStep(broadcast, c, slot, labels[c], w);
+        const std::uint32_t kernel = w.chosen[slot];
+        if (kernel == kNoKernel) continue;
+        const double slope = loss_.Slope(static_cast<double>(f[kernel]), labels[c]);
+        w.updates.blocks.push_back(kernel);
+        w.rows.push_back(static_cast<std::uint32_t>(slot));
+        w.along_z.push_back(static_cast<float>(rate * slope));
+        w.along_theta.push_back(static_cast<float>(rate * 2 * regularization_));
       }
       w.updates.clients.push_back(samples.clients[c]);
       w.updates.first.push_back(w.updates.blocks.size());
       w.updates.probability.push_back(w.probability[c]);
     }
+    w.updates.values.resize(w.rows.size() * width_);
+    AddScaledRows({w.along_z, w.rows, w.z}, {w.along_theta, w.updates.blocks, broadcast.model},
+                  width_, w.updates.values);
   }
 
  private:
@@ -112,22 +127,6 @@ class PofMkl final : public Algorithm {
     for (std::size_t i = 0; i < kernels_; ++i) {
       w.norms[i] = SumOfSquares(std::span(broadcast.model).subspan(i * width_, width_));
     }
-  }
-
-  /// Appends s_i = (eta / p) (slope z_i + 2 lambda theta_i) to the updates  (11).
-  void AddStep(const Broadcast& broadcast, std::size_t c, std::size_t slot, double label,
-               Workspace& w) const {
-    const std::size_t kernel = w.chosen[slot];
-    const double rate = learning_rate_ / w.probability[c];
-    const double f = static_cast<double>(w.f[c * kernels_ + kernel]);
-    const auto along_z = static_cast<float>(rate * loss_.Slope(f, label));
-    const auto along_theta = static_cast<float>(rate * 2 * regularization_);
-    const std::size_t start = w.updates.values.size();
-    w.updates.blocks.push_back(w.chosen[slot]);
-    w.updates.values.resize(start + width_);
-    Combine(along_z, std::span(w.z).subspan(slot * width_, width_), along_theta,
-            std::span(broadcast.model).subspan(kernel * width_, width_),
-            std::span(w.updates.values).subspan(start, width_));
   }
 
   std::shared_ptr<const KernelBank> bank_;

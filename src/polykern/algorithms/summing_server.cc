@@ -11,19 +11,14 @@ namespace {
 
 class SummingInbox final : public Inbox {
  public:
-  explicit SummingInbox(const ModelShape& shape) : width_(shape.width), sum_(shape.model_size()) {}
+  explicit SummingInbox(const ModelShape& shape) : sum_(shape.model_size()) {}
 
-  void Add(const Updates& updates) override {
-    for (std::size_t i = 0; i < updates.blocks.size(); ++i) {
-      sum_.Add(updates.blocks[i] * width_, std::span(updates.values).subspan(i * width_, width_));
-    }
-  }
+  void Add(const Updates& updates) override { sum_.Add(updates.values, updates.blocks); }
   void Clear() override { sum_.Clear(); }
 
   const ExactSum& sum() const { return sum_; }
 
  private:
-  std::size_t width_;
   ExactSum sum_;
 };
 

@@ -23,6 +23,8 @@ class ExactSum {
   /// True if every value is finite and at most kLimit in size: Add's precondition.
   static bool Representable(std::span<const float> values);
 
+  /// Adds rows of equal length: row r to the row which[r] of the sum.
+  void Add(std::span<const float> rows, std::span<const std::uint32_t> which);
   /// Adds values to the places offset, offset + 1, ..
   void Add(std::size_t offset, std::span<const float> values);
   void Merge(const ExactSum& other);

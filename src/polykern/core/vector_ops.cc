@@ -128,17 +128,24 @@ double SquaresLoop(const float* a, std::size_t count) {
       [&](std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(a[i]); });
 }
 
-void CombineLoop(float a, const float* x, float b, const float* y, float* out, std::size_t count) {
+void ScaledRowsLoop(const ScaledRows& first, const ScaledRows& second, std::size_t width,
+                    float* out) {
   const Floats tag;
   const std::size_t lanes = hn::Lanes(tag);
-  const auto va = hn::Set(tag, a);
-  const auto vb = hn::Set(tag, b);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto first = hn::Mul(va, hn::LoadU(tag, x + i));
-    hn::StoreU(hn::Add(first, hn::Mul(vb, hn::LoadU(tag, y + i))), tag, out + i);
+  for (std::size_t r = 0; r < first.rows.size(); ++r, out += width) {
+    const float* x = first.matrix.data() + first.rows[r] * width;
+    const float* y = second.matrix.data() + second.rows[r] * width;
+    const float a = first.factors[r];
+    const float b = second.factors[r];
+    const auto va = hn::Set(tag, a);
+    const auto vb = hn::Set(tag, b);
+    std::size_t i = 0;
+    for (; i + lanes <= width; i += lanes) {
+      const auto from_x = hn::Mul(va, hn::LoadU(tag, x + i));
+      hn::StoreU(hn::Add(from_x, hn::Mul(vb, hn::LoadU(tag, y + i))), tag, out + i);
+    }
+    for (; i < width; ++i) out[i] = a * x[i] + b * y[i];
   }
-  for (; i < count; ++i) out[i] = a * x[i] + b * y[i];
 }
 
 bool WithinLoop(const float* values, std::size_t count, float limit) {
@@ -155,7 +162,8 @@ bool WithinLoop(const float* values, std::size_t count, float limit) {
   return all;
 }
 
-void RoundLoop(const float* values, std::size_t count, double unit, std::int64_t* sums) {
+void RoundLoop(const float* values, std::span<const std::uint32_t> which, std::size_t width,
+               double unit, std::int64_t* all_sums) {
   const Doubles tag;
   const Halves half;
   const hn::RebindToSigned<Doubles> integers;
@@ -163,15 +171,18 @@ void RoundLoop(const float* values, std::size_t count, double unit, std::int64_t
   // Adding 1.5 * 2^52 * unit leaves round(value / unit) in the low bits.
   const double magic = 0x1.8p52 * unit;
   const auto magic_bits = std::bit_cast<std::int64_t>(magic);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
-    const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
-    const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
-    hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
-  }
-  for (; i < count; ++i) {
-    sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
+  for (std::size_t r = 0; r < which.size(); ++r, values += width) {
+    std::int64_t* sums = all_sums + which[r] * width;
+    std::size_t i = 0;
+    for (; i + lanes <= width; i += lanes) {
+      const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
+      const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
+      const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
+      hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
+    }
+    for (; i < width; ++i) {
+      sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
+    }
   }
 }
 
@@ -188,7 +199,7 @@ HWY_EXPORT(SumLoop);
 HWY_EXPORT(LeastLoop);
 HWY_EXPORT(DotLoop);
 HWY_EXPORT(SquaresLoop);
-HWY_EXPORT(CombineLoop);
+HWY_EXPORT(ScaledRowsLoop);
 HWY_EXPORT(WithinLoop);
 HWY_EXPORT(RoundLoop);
 
@@ -214,19 +225,21 @@ double SumOfSquares(std::span<const float> a) {
   return HWY_DYNAMIC_DISPATCH(SquaresLoop)(a.data(), a.size());
 }
 
-void Combine(float a, std::span<const float> x, float b, std::span<const float> y,
-             std::span<float> out) {
-  assert(x.size() == out.size() && y.size() == out.size());
-  HWY_DYNAMIC_DISPATCH(CombineLoop)(a, x.data(), b, y.data(), out.data(), out.size());
+void AddScaledRows(const ScaledRows& first, const ScaledRows& second, std::size_t width,
+                   std::span<float> out) {
+  assert(first.rows.size() == second.rows.size() && out.size() == first.rows.size() * width);
+  assert(first.factors.size() == first.rows.size() && second.factors.size() == second.rows.size());
+  HWY_DYNAMIC_DISPATCH(ScaledRowsLoop)(first, second, width, out.data());
 }
 
 bool AllWithin(std::span<const float> values, float limit) {
   return HWY_DYNAMIC_DISPATCH(WithinLoop)(values.data(), values.size(), limit);
 }
 
-void AddRounded(std::span<const float> values, double unit, std::span<std::int64_t> sums) {
-  assert(values.size() == sums.size());
-  HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), values.size(), unit, sums.data());
+void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
+                    std::size_t width, double unit, std::span<std::int64_t> sums) {
+  assert(values.size() == which.size() * width);
+  HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), which, width, unit, sums.data());
 }
 
 }  // namespace polykern

@@ -26,14 +26,23 @@ double Dot(std::span<const double> a, std::span<const float> b);
 /// sum_i a_i^2.
 double SumOfSquares(std::span<const float> a);
 
-/// out[i] = a x[i] + b y[i].
-void Combine(float a, std::span<const float> x, float b, std::span<const float> y,
-             std::span<float> out);
+/// Some rows of a matrix, each with a factor.
+struct ScaledRows {
+  std::span<const float> factors;
+  std::span<const std::uint32_t> rows;
+  std::span<const float> matrix;
+};
+
+/// Row r of out = first's r-th scaled row + second's; rows have `width` numbers.
+void AddScaledRows(const ScaledRows& first, const ScaledRows& second, std::size_t width,
+                   std::span<float> out);
 
 /// True if all |values[i]| <= limit; false if one is NaN.
 bool AllWithin(std::span<const float> values, float limit);
 
-/// sums[i] += round(values[i] / unit), where unit is a power of two and the result is below 2^51.
-void AddRounded(std::span<const float> values, double unit, std::span<std::int64_t> sums);
+/// Row which[r] of sums += round(row r of values / unit), where unit is a power of two and the
+/// results are below 2^51 in size.
+void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
+                    std::size_t width, double unit, std::span<std::int64_t> sums);
 
 }  // namespace polykern

@@ -88,16 +88,21 @@ TEST(VectorOps, ExpIsWithinTwoUnitsInTheLastPlace) {
   });
 }
 
-TEST(VectorOps, CombineIsElementByElement) {
+TEST(VectorOps, AddScaledRowsTakesEachRowWhereItIsTold) {
   OnEveryTarget([] {
-    for (std::size_t count = 0; count < 70; ++count) {
-      const auto x = Floats(count);
-      const auto y = Floats(count + 1);
-      std::vector<float> out(count);
-      Combine(0.3F, x, -1.7F, std::span(y).first(count), out);
-      for (std::size_t i = 0; i < count; ++i) {
-        const float first = 0.3F * x[i];
-        const float second = -1.7F * y[i];
+    for (std::size_t width = 1; width < 40; ++width) {
+      const auto x = Floats(4 * width);
+      const auto y = Floats(3 * width);
+      const std::vector<float> a = {0.3F, 2.5F};
+      const std::vector<float> b = {-1.7F, 0.1F};
+      const std::vector<std::uint32_t> of_x = {1, 3};
+      const std::vector<std::uint32_t> of_y = {2, 0};
+      std::vector<float> out(2 * width);
+      AddScaledRows({a, of_x, x}, {b, of_y, y}, width, out);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const std::size_t r = i / width;
+        const float first = a[r] * x[of_x[r] * width + i % width];
+        const float second = b[r] * y[of_y[r] * width + i % width];
         EXPECT_EQ(out[i], first + second);
       }
     }
@@ -121,15 +126,19 @@ TEST(VectorOps, AllWithinSeesOneBadNumberAnywhere) {
   });
 }
 
-TEST(VectorOps, AddRoundedRoundsToTheNearestMultiple) {
+TEST(VectorOps, AddRoundedRowsRoundsToTheNearestMultiple) {
   OnEveryTarget([] {
-    for (std::size_t count = 0; count < 40; ++count) {
-      const auto values = Floats(count);
-      std::vector<std::int64_t> sums(count, -7);
-      AddRounded(values, 0x1p-10, sums);
-      for (std::size_t i = 0; i < count; ++i) {
-        EXPECT_EQ(sums[i], std::llrint(static_cast<double>(values[i]) * 1024) - 7);
+    for (std::size_t width = 1; width < 40; ++width) {
+      const auto values = Floats(3 * width);
+      const std::vector<std::uint32_t> which = {1, 3, 1};
+      std::vector<std::int64_t> expected(4 * width, -7);
+      std::vector<std::int64_t> sums = expected;
+      AddRoundedRows(values, which, width, 0x1p-10, sums);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        expected[which[i / width] * width + i % width] +=
+            std::llrint(static_cast<double>(values[i]) * 1024);
       }
+      EXPECT_EQ(sums, expected);
     }
   });
 }
