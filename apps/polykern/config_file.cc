@@ -55,21 +55,25 @@ bool IsGiven(const CLI::Option& option, const std::vector<std::string>& argument
   });
 }
 
-void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& command,
-                   const std::vector<std::string>& typed, std::vector<std::string>& expanded) {
+/// The options of one table, as arguments; what is set already, by name, is left out.
+void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& program,
+                   const CLI::App& command, std::vector<std::string>& arguments) {
+  // The command's own table first: it wins over what stands at the top.
+  for (const auto& [key, node] : table) {
+    if (node.is_table() && key.str() == command.get_name()) {
+      AppendOptions(path, *node.as_table(), program, command, arguments);
+    }
+  }
+  const std::vector<std::string> set = arguments;
   for (const auto& [toml_key, node] : table) {
     const std::string key(toml_key.str());
-    if (const auto* own = node.as_table(); own != nullptr && key == command.get_name()) {
-      AppendOptions(path, *own, command, typed, expanded);
-      continue;
-    }
+    if (node.is_table() && FindCommand(program, key) != nullptr) continue;
     const CLI::Option* option = command.get_option_no_throw("--" + key);
     if (option == nullptr || key == "config" || key == "help") {
       throw Error(Where(path, node) + ": '" + key + "' is not an option of polykern " +
                   command.get_name() + " (see: polykern " + command.get_name() + " --help)");
     }
-    if (IsGiven(*option, typed)) continue;
-    expanded.push_back("--" + key + "=" + AsArgument(path, key, node));
+    if (!IsGiven(*option, set)) arguments.push_back("--" + key + "=" + AsArgument(path, key, node));
   }
 }
 
@@ -82,7 +86,8 @@ std::vector<std::string> ExpandConfigFile(const CLI::App& program,
   std::string path;
   std::vector<std::string> typed;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--config" && i + 1 < arguments.size()) {
+    if (arguments[i] == "--config") {
+      if (i + 1 == arguments.size()) throw Error("--config needs the name of a TOML file");
       path = arguments[++i];
     } else if (arguments[i].starts_with("--config=")) {
       path = arguments[i].substr(std::string("--config=").size());
@@ -95,10 +100,8 @@ std::vector<std::string> ExpandConfigFile(const CLI::App& program,
   if (!file) throw Error("--config " + path + ": there is no such file, or it cannot be read");
   try {
     const toml::table table = toml::parse(file, path);
-    std::vector<std::string> expanded = {typed.front()};
-    AppendOptions(path, table, *command, typed, expanded);
-    expanded.insert(expanded.end(), typed.begin() + 1, typed.end());
-    return expanded;
+    AppendOptions(path, table, program, *command, typed);
+    return typed;
   } catch (const toml::parse_error& error) {
     throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": " +
                 std::string(error.description()));

@@ -22,7 +22,7 @@ std::string Typed(const std::vector<std::string>& arguments) {
   std::string text = "polykern";
   for (const std::string& argument : arguments) {
     const bool plain = !argument.empty() &&
-                       argument.find_first_of(" '\"\\$&|;<>()*?#~`!\n\t") == std::string::npos;
+                       argument.find_first_of(" '\"\\$&|;<>()[]{}*?#~`!\n\t") == std::string::npos;
     text += ' ';
     if (!plain) text += '\'';
     for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -47,7 +47,8 @@ int Run(int argc, char** argv) {
   program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
   program.require_subcommand(0, 1);
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  polykern::AddRunCommand(program, Typed(arguments));
+  std::string typed;
+  polykern::AddRunCommand(program, typed);
   if (arguments.empty() || (!arguments.front().starts_with('-') &&
                             polykern::FindCommand(program, arguments.front()) == nullptr)) {
     std::cerr << "polykern: "
@@ -58,6 +59,7 @@ int Run(int argc, char** argv) {
   }
   try {
     arguments = polykern::ExpandConfigFile(program, arguments);
+    typed = Typed(arguments);
     std::ranges::reverse(arguments);  // CLI11 wants the last one first
     program.parse(arguments);
   } catch (const CLI::CallForHelp&) {
@@ -80,11 +82,14 @@ int Run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return Run(argc, argv);
+    const int code = Run(argc, argv);
+    std::cout.flush();
+    if (code == 0 && !std::cout) throw polykern::Error("standard output cannot be written to");
+    return code;
   } catch (const polykern::Error& error) {
     std::cerr << "polykern: " << error.what() << '\n';
   } catch (const std::bad_alloc&) {
-    std::cerr << "polykern: out of memory; lower --clients, --steps or --features\n";
+    std::cerr << "polykern: out of memory; lower --clients, --steps, --repetitions or --features\n";
   } catch (const std::exception& error) {
     std::cerr << "polykern: " << error.what() << '\n';
   }

@@ -23,14 +23,18 @@ CLI::Validator WholeNumber(std::size_t least) {
 const CLI::Validator kCount = WholeNumber(1);
 
 DeclaredRange ParseRange(const std::string& text) {
-  const auto equals = text.find('=');
+  const auto equals = text.rfind('=');
   const auto colon = text.find(':', equals == std::string::npos ? 0 : equals);
+  const auto number = [&](std::size_t from, std::size_t to) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data() + from, text.data() + to, value);
+    if (error != std::errc() || end != text.data() + to) throw std::invalid_argument(text);
+    return value;
+  };
   try {
     if (equals == std::string::npos || colon == std::string::npos) throw std::invalid_argument("");
-    return {text.substr(0, equals),
-            {std::stod(text.substr(equals + 1, colon - equals - 1)),
-             std::stod(text.substr(colon + 1))}};
-  } catch (const std::exception&) {
+    return {text.substr(0, equals), {number(equals + 1, colon), number(colon + 1, text.size())}};
+  } catch (const std::invalid_argument&) {
     throw Error("--range '" + text + "' is not of the form COLUMN=LOW:HIGH");
   }
 }
@@ -88,10 +92,10 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->check(kCount));
   group(command.add_option("-s,--steps", o.steps, "Steps (default: the recipe's, or what fits)")
             ->check(kCount));
-  group(command.add_option("--noise", o.noise, "Synthetic: deviation of the label noise")
-            ->capture_default_str());
-  group(command.add_option("--drift", o.drift, "Synthetic: radians the laws turn over the run")
-            ->capture_default_str());
+  group(command.add_option("--noise", o.noise,
+                           "Synthetic: deviation of the label noise (default: 0.05)"));
+  group(command.add_option("--drift", o.drift,
+                           "Synthetic: radians the laws turn over the run (default: 0)"));
 }
 
 void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
@@ -143,7 +147,7 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
             ->check(WholeNumber(0))
             ->capture_default_str());
   group(command.add_option("-j,--threads", o.threads, "Threads; 0: all cores")
-            ->check(WholeNumber(0))
+            ->check(WholeNumber(0) & CLI::Range(0, 1024))
             ->capture_default_str());
 }
 

@@ -30,7 +30,10 @@ struct RunOptions {
 
 std::vector<Row> MakeRows(const RunOptions& options) {
   std::vector<std::string> names = options.algorithms;
-  if (std::ranges::find(names, "all") != names.end()) {
+  const auto all = std::ranges::find(names, "all");
+  if (all != names.end()) {
+    names.erase(all);
+    for (const std::string& name : names) CheckAlgorithm(name, options.algorithm);
     names.assign(AlgorithmNames().begin(), AlgorithmNames().end());
   }
   std::vector<std::size_t> uploads = options.kernels_per_upload;
@@ -68,6 +71,15 @@ std::string DescribeSource(const Source& source, const RunOptions& options) {
   text += "\n" + Count(options.experiment.repetitions, "feature draw") + ", weights " +
           (options.experiment.carry_weights ? "carried" : "reset") + ", seed " +
           std::to_string(options.experiment.seed) + "\n";
+  if (!source.unused_columns.empty()) {
+    constexpr std::size_t kMostShown = 8;
+    text += "Columns not used:";
+    for (std::size_t c = 0; c < std::min(kMostShown, source.unused_columns.size()); ++c) {
+      text += (c == 0 ? " " : ", ") + source.unused_columns[c];
+    }
+    if (source.unused_columns.size() > kMostShown) text += ", ..";
+    text += "\n";
+  }
   return text;
 }
 
@@ -131,7 +143,7 @@ void ReportDivergence(const std::vector<RowResult>& results) {
     throw Error(r.row.algorithm + " with M = " + std::to_string(r.row.options.kernels_per_upload) +
                 " diverged at step " + std::to_string(r.divergence->step + 1) + " of repetition " +
                 std::to_string(r.divergence->repetition + 1) +
-                ": lower --learning-rate or raise --exploration");
+                ": lower --learning-rate, or raise --kernels-per-upload or --clients");
   }
 }
 
@@ -158,6 +170,7 @@ void Execute(const RunOptions& options) {
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
   }
   std::cout.flush();
+  if (!std::cout) throw Error("standard output cannot be written to; the results are lost there");
   ReportDivergence(results);
 }
 
@@ -165,7 +178,6 @@ void Execute(const RunOptions& options) {
 
 void AddRunCommand(CLI::App& program, const std::string& typed) {
   auto options = std::make_shared<RunOptions>();
-  options->command = typed;
   CLI::App& run = *program.add_subcommand("run",
                                           "Simulate a federation and compare algorithms.\n"
                                           "Example: polykern run --data my.csv --target price "
@@ -187,7 +199,8 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str()
       ->group("Output");
-  run.callback([options] {
+  run.callback([options, &typed] {
+    options->command = typed;
     options->source.seed = options->experiment.seed;
     Execute(*options);
   });

@@ -17,13 +17,14 @@ class Outcome:
 def polykern(tmp_path):
     """polykern("run", "--clients", "4") runs in an empty folder and gives code, out, err."""
 
-    def run(*arguments, env=None, timeout=120):
+    def run(*arguments, env=None, timeout=120, stdout=subprocess.PIPE, **options):
         environment = {k: v for k, v in os.environ.items() if k != "POLYKERN_DATA"}
         environment.update(env or {})
         return Outcome(
             subprocess.run(
                 [os.environ["POLYKERN"], *map(str, arguments)],
-                cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout,
+                cwd=tmp_path, env=environment, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                timeout=timeout, **options,
             )
         )
 

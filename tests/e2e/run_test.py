@@ -2,6 +2,9 @@
 
 import json
 import os
+import resource
+import shlex
+import signal
 
 import pytest
 
@@ -62,7 +65,6 @@ def test_the_command_in_the_result_makes_it_again(polykern, tmp_path):
     first = without_timings(tmp_path / "my out")
     command = json.loads((tmp_path / "my out/result.json").read_text())["command"]
     assert command.endswith("'my out'")
-    import shlex
     assert polykern(*shlex.split(command)[1:]).code == 0
     assert without_timings(tmp_path / "my out") == first
 
@@ -77,9 +79,12 @@ def write_csv(path, rows=60, header="a,b,y,where", end="\n"):
 def test_a_users_own_csv_with_sites(polykern, tmp_path):
     write_csv(tmp_path / "my.csv")
     done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where",
-                    "--clients", "4", "-r", "1", "--out", "o")
+                    "--clients", "4", "-r", "1", "-M", "51", "--out", "o")
     assert done.code == 0, done.err
     assert "4 clients at 2 sites" in done.out
+    assert "Columns not used" not in done.out
+    done = polykern("run", "--data", "my.csv", "--target", "y", "--clients", "4", "-r", "1", "-M", "51")
+    assert "Columns not used: where" in done.out
     data = json.loads((tmp_path / "o/result.json").read_text())["data"]
     assert data["sites"] == ["south", "north"] and data["rows"] == 60
 
@@ -92,14 +97,14 @@ def test_crlf_byte_order_mark_and_quotes_change_nothing(polykern, tmp_path):
     (tmp_path / "odd.csv").write_bytes(b"\xef\xbb\xbf" + odd.encode())
     for name in ("plain", "odd"):
         done = polykern("run", "--data", f"{name}.csv", "--target", "y", "--site", "where",
-                        "-k", "4", "-r", "1", "--out", name)
+                        "-k", "4", "-r", "1", "-M", "51", "--out", name)
         assert done.code == 0, done.err
     assert runs_of(tmp_path / "plain")[0]["fingerprint"] == runs_of(tmp_path / "odd")[0]["fingerprint"]
 
 
 def test_rows_with_missing_cells_are_dropped_and_counted(polykern, tmp_path):
     (tmp_path / "na.csv").write_text("a,y\n1,2\nNA,3\n2,nan\ninf,1\n3,5\n4,7\n,2\n6,6\n")
-    done = polykern("run", "--data", "na.csv", "--target", "y", "-k", "2", "-r", "1")
+    done = polykern("run", "--data", "na.csv", "--target", "y", "-k", "2", "-r", "1", "-M", "51")
     assert done.code == 0, done.err
     assert "4 rows, 4 more with missing cells left out" in done.out
 
@@ -109,6 +114,11 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
         'seed = 5\n[run]\nclients = 30\nsteps = 20\nrepetitions = 2\nkernels-per-upload = [1, 5]\n')
     assert polykern("run", "--config", "job.toml", "--steps", "10", "--out", "toml").code == 0
     assert polykern("run", "-k", 30, "-s", 10, "-r", 2, "-M", "1,5", "--seed", 5, "--out", "typed").code == 0
+    assert without_timings(tmp_path / "toml") == without_timings(tmp_path / "typed")
+
+    (tmp_path / "job.toml").unlink()  # the result carries all that the file said
+    command = json.loads((tmp_path / "toml/result.json").read_text())["command"]
+    assert polykern(*shlex.split(command)[1:]).code == 0
     assert without_timings(tmp_path / "toml") == without_timings(tmp_path / "typed")
 
 
@@ -127,7 +137,7 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--data", "good.csv", "--target", "y", "-k", "3", "-s", "3"], 1, ["4 rows", "9", "--steps", "--clients"]),
     (["run", "--data", "constant.csv", "--target", "y"], 1, ["constant.csv", "y", "3", "another target"]),
     (["run", "--data", "navel"], 1, ["navel", "naval"]),
-    (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "polykern data get naval"]),
+    (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "UCI", "--data-dir"]),
     (["run", "-M", "52"], 1, ["--kernels-per-upload is 52", "51"]),
     (["run", "-M", "51", "--budget", "100"], 1, ["102", "100", "--budget"]),
     (["run", "-M", "5", "--features", "101"], 1, ["--features is 101", "100"]),
@@ -148,6 +158,17 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--config", "nofile.toml"], 1, ["nofile.toml"]),
     (["run", "--config", "bad.toml"], 1, ["bad.toml, line 2"]),
     (["run", "--config", "unknown.toml"], 1, ["unknown.toml, line 2", "stepps"]),
+    (["run", "-k", "3", "-s", "5", "-r", "1", "--participation", "1e-9"], 1, ["--participation"]),
+    (["run", "--threads", "100000"], 2, ["--threads", "1024"]),
+    (["run", "--data", "good.csv", "--target", "y", "--range", "a=0:5x", "--scaling", "range"], 1, ["a=0:5x", "LOW:HIGH"]),
+    (["run", "--data", "good.csv", "--target", "y", "--range", "a=0:5"], 1, ['"a"', "--scaling range"]),
+    (["run", "--data", "good.csv", "--target", "y", "--inputs", "a", "--exclude", "a"], 1, ['"a"', "--exclude"]),
+    (["run", "--data", "good.csv", "--target", "y", "--noise", "1"], 1, ["--noise", "good.csv"]),
+    (["run", "--target", "y"], 1, ["--target", "synthetic"]),
+    (["run", "--data", "naval", "--inputs", "a"], 1, ["--inputs", "naval"]),
+    (["run", "--algorithm", "all,foo"], 1, ["foo"]),
+    (["run", "--data", "wide.csv", "--target", "y"], 1, ["wide.csv", '"y"', "too wide"]),
+    (["run", "--config"], 1, ["--config", "TOML"]),
     (["run", "--out", "good.csv"], 1, ["good.csv", "--out"]),
 ])
 def test_bad_input_gets_one_clear_line(polykern, tmp_path, arguments, code, words):
@@ -159,6 +180,7 @@ def test_bad_input_gets_one_clear_line(polykern, tmp_path, arguments, code, word
         "na.csv": "a,b,y\n1,2,3\n4,NA,6\n",
         "good.csv": "a,b,y\n1,2,3\n4,5,6\n7,8,1\n2,2,2\n",
         "constant.csv": "a,b,y\n1,2,3\n4,5,3\n7,8,3\n2,2,3\n",
+        "wide.csv": "a,y\n1,-1.7e308\n2,1.7e308\n3,0\n",
         "bad.toml": "clients = 4\nsteps = = 3\n",
         "unknown.toml": "clients = 4\nstepps = 3\n",
     }.items():
@@ -192,8 +214,27 @@ def test_a_folder_without_permission_is_named(polykern, tmp_path):
 
 
 def test_a_full_disk_leaves_no_half_file(polykern, tmp_path):
-    done = polykern("run", *SMALL, "--out", "/dev/full")
-    assert done.code == 1 and "/dev/full" in done.err
+    def no_room():  # files may not grow past 1000 bytes; writing then fails as on a full disk
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    done = polykern("run", *SMALL, "--out", "here", preexec_fn=no_room)
+    assert done.code == 1 and "here/result.json" in done.err and done.err.count("\n") == 1
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["run", *SMALL], ["run", *SMALL, "--format", "json"], ["--help"]])
+def test_lost_output_is_a_failure(polykern, arguments):
+    with open("/dev/full", "w") as full:
+        done = polykern(*arguments, stdout=full)
+    assert done.code == 1 and "standard output" in done.err
+
+
+def test_steps_without_participants_have_no_error(polykern, tmp_path):
+    assert polykern("run", "-k", 3, "-s", 40, "-r", 1, "-M", 51, "--participation", 0.1, "--out", "o").code == 0
+    (run,) = runs_of(tmp_path / "o")
+    errors = run["curves"]["mse"]
+    assert None in errors and 0 not in errors
 
 
 @pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="POLYKERN_DATA is not set")

@@ -88,7 +88,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
   Random random(3, Purpose::kTest);
   std::vector<double> ours;
   std::vector<double> theirs;
-  const std::vector<std::uint8_t> present(kClients, 1);
+  std::vector<std::uint8_t> present(kClients);
   for (std::size_t t = 0; t < kSteps; ++t) {
     slow::Matrix x(kClients, slow::Vector(kDimension));
     slow::Vector y(kClients);
@@ -102,12 +102,13 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
       y[k] = 0.5 + 0.4 * std::sin(3 * x[k][0] + 5 * x[k][1] * static_cast<double>(k % 3));
       if (loss == LossKind::kLogistic) y[k] = y[k] > 0.5 ? 1 : 0;
       uniforms[k] = random.Uniform();
+      present[k] = k == 0 || random.Uniform() < 0.8 ? 1 : 0;  // some are absent, never all
     }
     round.Predict(coordinator.broadcast(), clients, 0, flat, present, uniforms);
     ours.insert(ours.end(), round.predictions().begin(), round.predictions().end());
     coordinator.Receive(round.Learn(y));
     coordinator.Commit();
-    const slow::Vector expected = reference.Step(x, y, uniforms);
+    const slow::Vector expected = reference.Step(x, y, uniforms, present);
     theirs.insert(theirs.end(), expected.begin(), expected.end());
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -53,12 +54,15 @@ class Federation {
         theta_(rho_.size(), Vector(2 * rho_[0].size())),
         log_w_(clients, Vector(rho_.size())) {}
 
-  /// One step of all clients; returns their predictions.
-  Vector Step(const Matrix& x, const Vector& y, const Vector& uniform) {
-    const std::size_t clients = x.size();
+  /// One step of the clients that are present; returns their predictions.
+  Vector Step(const Matrix& x, const Vector& y, const Vector& uniform,
+              const std::vector<std::uint8_t>& present) {
     Vector predictions;
+    double clients = 0;  // K
     Matrix change(theta_.size(), Vector(theta_[0].size()));
-    for (std::size_t k = 0; k < clients; ++k) {
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (present[k] == 0) continue;
+      ++clients;
       Matrix z;
       Vector f;
       for (std::size_t i = 0; i < rho_.size(); ++i) {
@@ -83,7 +87,7 @@ class Federation {
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) {  // (13)
       for (std::size_t j = 0; j < theta_[i].size(); ++j) {
-        theta_[i][j] -= change[i][j] / static_cast<double>(clients);
+        theta_[i][j] -= change[i][j] / clients;
       }
     }
     return predictions;

@@ -16,6 +16,7 @@ enum class Purpose : std::uint64_t {
   kFleet = 4,          ///< laws of the synthetic fleet; a: site
   kSample = 5,         ///< a sample of the synthetic fleet; a: client, b: step
   kParticipation = 6,  ///< does a client take part in a step; a: client, b: step
+  kRepetition = 7,     ///< the seed of a repetition; a: repetition
   kTest = 99,          ///< tests
 };
 

@@ -98,8 +98,9 @@ std::vector<Recipe> MakeRecipes() {
   return recipes;
 }
 
-std::string GetCommand(const Recipe& recipe, const std::string& data_dir) {
-  return "`polykern data get " + recipe.name + " --data-dir " + data_dir + "`";
+std::string Advice(const Recipe& recipe) {
+  return "(it is part of the UCI data set '" + recipe.title +
+         "'), or name another folder with --data-dir";
 }
 
 }  // namespace
@@ -129,8 +130,7 @@ Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
     paths.push_back((std::filesystem::path(data_dir) / file).string());
     std::error_code error;
     if (!std::filesystem::exists(paths.back(), error)) {
-      throw Error(paths.back() + ": there is no such file; " + GetCommand(recipe, data_dir) +
-                  " gets it");
+      throw Error(paths.back() + ": there is no such file; put it there " + Advice(recipe));
     }
   }
   DatasetOptions options = recipe.columns;
@@ -141,8 +141,8 @@ Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
     const auto rows = static_cast<std::size_t>(std::ranges::count(data.site, site));
     if (rows < recipe.rows_per_site) {
       throw Error(paths[site] + ": " + std::to_string(rows) + " complete rows, but " +
-                  std::to_string(recipe.rows_per_site) + " are needed; " +
-                  GetCommand(recipe, data_dir) + " gets the whole file");
+                  std::to_string(recipe.rows_per_site) + " are needed; put the whole file there " +
+                  Advice(recipe));
     }
   }
   return data;

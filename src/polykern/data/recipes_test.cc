@@ -60,9 +60,9 @@ TEST(Recipes, SayHowToGetAMissingFile) {
   const TempFolder folder;
   EXPECT_EQ(MessageOf([&] { LoadRecipe("naval", folder.path()); }),
             folder.path() +
-                "/naval/data.txt: there is no such file; `polykern data get naval "
-                "--data-dir " +
-                folder.path() + "` gets it");
+                "/naval/data.txt: there is no such file; put it there (it is part of the UCI data "
+                "set 'Condition Based Maintenance of Naval Propulsion Plants'), or name another "
+                "folder with --data-dir");
 }
 
 /// A file in the form of the wave data: 48 positions and powers, the total power last.

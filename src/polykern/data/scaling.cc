@@ -35,6 +35,13 @@ void CheckDeclared(const DeclaredRange& declared) {
               "]; its low end must be below its high end, and both finite");
 }
 
+/// A scanned range so wide that its width is no number cannot be scaled by.
+void CheckWidth(const Range& range, const std::string& column) {
+  if (range.low > range.high || std::isfinite(range.high - range.low)) return;
+  throw Error("column " + Quoted(column) + " goes from " + Number(range.low) + " to " +
+              Number(range.high) + ", which is too wide to scale; change its unit");
+}
+
 }  // namespace
 
 std::size_t Scale::ScaleInputs(std::span<const double> raw, std::span<float> scaled) const {
@@ -78,7 +85,9 @@ double Scale::UnscaleLabel(double scaled) const {
 
 ScaleFitter::ScaleFitter(const ScalingOptions& options, std::span<const std::string> feature_names,
                          const std::string& target_name)
-    : target_name_(target_name), declared_(feature_names.size()) {
+    : feature_names_(feature_names.begin(), feature_names.end()),
+      target_name_(target_name),
+      declared_(feature_names.size()) {
   scale_.kind = options.kind;
   scale_.background = options.kind == Scaling::kNorm ? options.background : 0;
   scale_.target = kNothingSeen;
@@ -98,6 +107,10 @@ ScaleFitter::ScaleFitter(const ScalingOptions& options, std::span<const std::str
     }
     const auto index = static_cast<std::size_t>(it - feature_names.begin());
     declared_[index] = true;
+    if (options.kind == Scaling::kNorm) {
+      throw Error("a range is declared for the input " + Quoted(declared.column) +
+                  ", which --scaling norm does not use; add --scaling range");
+    }
     if (options.kind == Scaling::kRange) scale_.features[index] = declared.range;
   }
 }
@@ -126,10 +139,16 @@ Scale ScaleFitter::Fit() const {
     throw Error("the target " + Quoted(target_name_) + " is " + Number(scale.target.low) +
                 " in every row, so there is nothing to learn; choose another target");
   }
+  CheckWidth(scale.target, target_name_);
+  for (std::size_t i = 0; i < scale.features.size(); ++i) {
+    CheckWidth(scale.features[i], feature_names_[i]);
+  }
   if (scale.kind == Scaling::kNorm) {
     scale.norm = std::sqrt(square_);
     if (scale.norm == 0) {
-      throw Error("every input is 0 in every row; choose other input columns");
+      throw Error(
+          "every input is 0 (or too small to be squared) in every row; choose other input "
+          "columns, or scale by range");
     }
     if (!std::isfinite(scale.norm)) {
       throw Error("the inputs are too large to be squared; change their unit, or scale by range");

@@ -28,7 +28,7 @@ struct DeclaredRange {
 
 struct ScalingOptions {
   Scaling kind = Scaling::kNorm;
-  /// Columns not named here are scanned. With kNorm only the target's range is used.
+  /// Columns not named here are scanned. With kNorm only the target may be named.
   std::vector<DeclaredRange> ranges = {};
   /// kNorm: taken from every input after the norm is measured, so that the most frequent value of
   /// sparse rows (UJI: 100, "not detected") becomes 0. A shift only turns random features.
@@ -70,6 +70,7 @@ class ScaleFitter {
 
  private:
   Scale scale_;
+  std::vector<std::string> feature_names_;
   std::string target_name_;
   std::vector<bool> declared_;  ///< for each input
   bool target_declared_ = false;

@@ -6,6 +6,7 @@
 #include "polykern/data/dataset.h"
 #include "polykern/data/recipes.h"
 #include "polykern/data/synthetic.h"
+#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {
@@ -31,12 +32,32 @@ void CheckCount(const std::optional<std::size_t>& count, const char* option) {
   if (count && *count == 0) throw Error(std::string(option) + " is 0; it must be at least 1");
 }
 
+/// Refuses an option that was given but plays no part with these data.
+void Refuse(bool given, const char* option, const std::string& data) {
+  if (given)
+    throw Error(std::string(option) + " plays no part with --data " + data + "; leave it out");
+}
+
+void RefuseCsvOptions(const SourceOptions& options, const std::string& data) {
+  Refuse(!options.target.empty(), "--target", data);
+  Refuse(!options.site.empty(), "--site", data);
+  Refuse(!options.client.empty(), "--client", data);
+  Refuse(!options.features.empty(), "--inputs", data);
+  Refuse(!options.exclude.empty(), "--exclude", data);
+  Refuse(!options.categorical.empty(), "--categorical", data);
+  Refuse(options.header != HeaderLine::kAuto, "--header", data);
+}
+
 Source OpenFleet(const SourceOptions& options) {
+  RefuseCsvOptions(options, "synthetic");
+  Refuse(options.split.has_value(), "--split", "synthetic");
+  Refuse(options.scaling.has_value(), "--scaling", "synthetic");
+  Refuse(!options.ranges.empty(), "--range", "synthetic");
   FleetOptions fleet;
   fleet.clients = options.clients.value_or(fleet.clients);
   fleet.steps = options.steps.value_or(fleet.steps);
-  fleet.noise = options.noise;
-  fleet.drift = options.drift;
+  fleet.noise = options.noise.value_or(fleet.noise);
+  fleet.drift = options.drift.value_or(fleet.drift);
   fleet.seed = options.seed;
   Source source;
   source.stream = std::make_unique<SyntheticFleet>(fleet);
@@ -50,6 +71,8 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
   Source source;
   source.name = dataset.name;
   source.target = dataset.target_name;
+  source.inputs = dataset.feature_names;
+  source.unused_columns = dataset.unused_columns;
   source.scaling = Name(dataset.scale.kind);
   source.split = Name(split.split);
   source.rows = dataset.rows();
@@ -62,12 +85,15 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
 }
 
 Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
+  RefuseCsvOptions(options, recipe.name);
+  Refuse(options.noise.has_value(), "--noise", recipe.name);
+  Refuse(options.drift.has_value(), "--drift", recipe.name);
   SplitOptions split = recipe.PaperSplit(options.seed);
   split.split = options.split.value_or(split.split);
   split.clients = options.clients.value_or(split.clients);
   split.steps = options.steps.value_or(split.steps);
   ScalingOptions scaling;
-  scaling.kind = options.scaling;
+  scaling.kind = options.scaling.value_or(Scaling::kNorm);
   scaling.ranges = options.ranges;
   Source source = DealOut(LoadRecipe(recipe, options.data_dir, scaling), split, options);
   source.files = recipe.files;
@@ -75,6 +101,13 @@ Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
 }
 
 Source OpenFiles(const SourceOptions& options) {
+  Refuse(options.noise.has_value(), "--noise", options.data.front());
+  Refuse(options.drift.has_value(), "--drift", options.data.front());
+  for (const std::string& input : options.features) {
+    if (std::ranges::find(options.exclude, input) != options.exclude.end()) {
+      throw Error("column " + Quoted(input) + " is named by --inputs and by --exclude; choose one");
+    }
+  }
   DatasetOptions columns;
   columns.target = options.target;
   columns.site = options.site;
@@ -84,7 +117,8 @@ Source OpenFiles(const SourceOptions& options) {
   columns.exclude = options.exclude;
   columns.categorical = options.categorical;
   columns.table.missing = options.missing;
-  columns.scaling.kind = options.scaling;
+  columns.table.header = options.header;
+  columns.scaling.kind = options.scaling.value_or(Scaling::kNorm);
   columns.scaling.ranges = options.ranges;
   Dataset dataset = LoadDataset(options.data, columns);
   SplitOptions split;

@@ -18,24 +18,25 @@ namespace polykern {
 struct SourceOptions {
   /// synthetic, the name of a recipe (naval, uji, air, wec), or CSV files.
   std::vector<std::string> data = {"synthetic"};
-  std::string data_dir = "data";         ///< where recipes find their files
-  std::string target;                    ///< CSV: the column to predict
-  std::string site;                      ///< CSV: the column that groups rows into sites
-  std::string client;                    ///< CSV: the column that names the client; default: site
-  std::vector<std::string> features;     ///< CSV: the inputs; empty: every other numeric column
-  std::vector<std::string> exclude;      ///< CSV: numeric columns that are no inputs
-  std::vector<std::string> categorical;  ///< CSV: text columns to use as inputs, coded
+  std::string data_dir = "data";          ///< where recipes find their files
+  std::string target;                     ///< CSV: the column to predict
+  std::string site;                       ///< CSV: the column that groups rows into sites
+  std::string client;                     ///< CSV: the column that names the client; default: site
+  std::vector<std::string> features;      ///< CSV: the inputs; empty: every other numeric column
+  std::vector<std::string> exclude;       ///< CSV: numeric columns that are no inputs
+  std::vector<std::string> categorical;   ///< CSV: text columns to use as inputs, coded
+  HeaderLine header = HeaderLine::kAuto;  ///< CSV: is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;  ///< rows with missing cells
-  Scaling scaling = Scaling::kNorm;
-  std::vector<DeclaredRange> ranges;  ///< known ranges of columns; others are scanned
+  std::optional<Scaling> scaling;                ///< unset: norm
+  std::vector<DeclaredRange> ranges;             ///< known ranges of columns; others are scanned
   /// How rows are dealt; unset: the recipe's, by column if `client` is given, by site if there are
   /// several sites, else iid.
   std::optional<Split> split;
   double major_share = 0.7;            ///< by site: a client's share of rows from its own site
   std::optional<std::size_t> clients;  ///< unset: the recipe's, the fleet's 40, or what fits
   std::optional<std::size_t> steps;    ///< unset: the recipe's, the fleet's 500, or what fits
-  double noise = 0.05;                 ///< synthetic: standard deviation of label noise
-  double drift = 0;                    ///< synthetic: radians the laws turn over the run
+  std::optional<double> noise;         ///< synthetic: standard deviation of label noise, 0.05
+  std::optional<double> drift;         ///< synthetic: radians the laws turn over the run, 0
   std::uint64_t seed = 0;              ///< of the synthetic fleet and of shuffles
 };
 
@@ -45,15 +46,17 @@ struct Source {
   std::string name;
   std::vector<std::string> files;
   std::string target;
-  std::string scaling;             ///< none, norm or range
-  std::string split;               ///< synthetic, iid, site or column
-  std::size_t rows = 0;            ///< complete rows read; 0 for synthetic
-  std::size_t dropped_rows = 0;    ///< rows with missing cells, left out
-  std::size_t clipped_values = 0;  ///< values outside their declared range
+  std::vector<std::string> inputs;          ///< their names; empty for synthetic
+  std::vector<std::string> unused_columns;  ///< columns of the files that play no part
+  std::string scaling;                      ///< none, norm or range
+  std::string split;                        ///< synthetic, iid, site or column
+  std::size_t rows = 0;                     ///< complete rows read; 0 for synthetic
+  std::size_t dropped_rows = 0;             ///< rows with missing cells, left out
+  std::size_t clipped_values = 0;           ///< values outside their declared range
 };
 
 /// Opens, reads, scales and deals. Throws Error for every user's mistake, naming file, line, column
-/// or option.
+/// or option; also for an option that the chosen data have no use for.
 Source OpenSource(const SourceOptions& options);
 
 /// iid, site or column; norm or range. Throw Error for any other name.

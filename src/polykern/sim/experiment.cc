@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -30,9 +33,17 @@ struct Run {
 
 std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
                                    std::size_t repetition) {
-  // Repetitions must not share draws with the repetitions of a neighbouring seed.
-  const std::uint64_t own_seed = (seed << 20) + repetition;
+  // Mixed, so that neighbouring seeds and repetitions share nothing.
+  const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
   return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+}
+
+/// Steps in which nobody took part have no error.
+double MeanOfNumbers(std::span<const double> values) {
+  std::vector<double> numbers;
+  std::ranges::copy_if(values, std::back_inserter(numbers),
+                       [](double value) { return !std::isnan(value); });
+  return SpreadOf(numbers).mean;
 }
 
 Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& options,
@@ -53,8 +64,22 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   run.seconds = elapsed.count() * static_cast<double>(workers.size());
+  run.step_mse.assign(simulation.step_mse().begin(), simulation.step_mse().end());
+  run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
+  run.traffic = simulation.traffic();
+  run.fingerprint = simulation.Fingerprint();
+  run.finished = !run.divergence;
+  if (!run.finished) {
+    run.mse = MeanOfNumbers(run.step_mse);
+    return run;
+  }
+  if (run.traffic.messages == 0) {
+    throw Error("no client took part in any step; raise --participation");
+  }
   const Scoreboard& scores = simulation.scores();
-  const double rate = algorithm->weight_rate();
+  // Theorem 2 is about clients that start with equal weights.
+  const double rate =
+      options.carry_weights && options.repetitions > 1 ? 0 : algorithm->weight_rate();
   if (rate > 0) run.bound = RegretBound(algorithm->experts(), rate, stream.steps());
   double squared_error = 0;
   for (std::size_t k = 0; k < scores.clients(); ++k) {
@@ -67,13 +92,7 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
       ++run.over_bound;
     }
   }
-  run.traffic = simulation.traffic();
-  run.finished = !run.divergence;
-  run.mse = run.finished ? squared_error / static_cast<double>(run.traffic.messages)
-                         : SpreadOf(simulation.step_mse()).mean;
-  run.fingerprint = simulation.Fingerprint();
-  run.step_mse.assign(simulation.step_mse().begin(), simulation.step_mse().end());
-  run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
+  run.mse = squared_error / static_cast<double>(run.traffic.messages);
   return run;
 }
 
@@ -117,6 +136,9 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
   }
   result.mse = SpreadOf(mse);
   result.regret = SpreadOf(regret);
+  if (result.repetitions == 0 && !result.step_regret.empty()) {
+    result.regret = {result.step_regret.back(), 0};
+  }
   result.samples = traffic.messages;
   result.uplink_numbers = traffic.largest_up;
   const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
@@ -163,7 +185,11 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
       }
     }
   };
-  Workers workers(options.threads);
+  const std::size_t blocks = (stream.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  // No more threads than there can be work for.
+  Workers workers(
+      std::min(options.threads == 0 ? cores : options.threads, std::max(chains, blocks)));
   const bool chains_fill = chains % workers.size() == 0 || chains >= 8 * workers.size();
   const bool clients_fill = stream.clients() >= 2 * Simulation::kBlock * workers.size();
   if (chains_fill || !clients_fill) {

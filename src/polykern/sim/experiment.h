@@ -50,7 +50,7 @@ struct RowResult {
   double uplink_bytes = 0;           ///< per client and step
   double downlink_bytes = 0;         ///< per client and step
   std::uint64_t samples = 0;         ///< client-steps over all repetitions
-  double seconds = 0;                ///< run time of the repetitions, added up
+  double seconds = 0;                ///< processor time of the repetitions, added up
   std::uint64_t fingerprint = 0;     ///< of every bit of every prediction and final model
   std::vector<double> step_mse;      ///< per step
   std::vector<double> step_regret;   ///< per step: cumulative regret

@@ -1,6 +1,7 @@
 #include "polykern/sim/result.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/data/synthetic.h"
 
 namespace polykern {
 namespace {
@@ -28,7 +30,7 @@ std::string Hex(std::uint64_t value) {
 }
 
 /// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
-/// mean error, and the regret at its end.
+/// mean error, and the regret at its end. No error (null) if nobody took part.
 Json Curves(const RowResult& row) {
   const std::size_t steps = row.step_mse.size();
   const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
@@ -37,9 +39,12 @@ Json Curves(const RowResult& row) {
   Json regret = Json::array();
   for (std::size_t start = 0; start < steps; start += window) {
     const std::size_t end = std::min(steps, start + window);
-    const auto part = std::span(row.step_mse).subspan(start, end - start);
+    std::vector<double> numbers;
+    for (std::size_t t = start; t < end; ++t) {
+      if (!std::isnan(row.step_mse[t])) numbers.push_back(row.step_mse[t]);
+    }
     step.push_back(end);
-    mse.push_back(SpreadOf(part).mean);
+    mse.push_back(numbers.empty() ? Json() : Json(SpreadOf(numbers).mean));
     regret.push_back(row.step_regret[end - 1]);
   }
   return {{"step", step}, {"mse", mse}, {"regret", regret}};
@@ -84,7 +89,7 @@ Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& 
                {"regret_std", r.regret.deviation},
                {"regret_bound", OrNull(r.regret_bound)},
                {"losses_in_unit_range", r.unit_losses},
-               {"clients_over_bound", r.over_bound},
+               {"client_runs_over_bound", r.over_bound},
                {"uplink_numbers", r.uplink_numbers},
                {"uplink_bytes", r.uplink_bytes},
                {"downlink_bytes", r.downlink_bytes},
@@ -104,9 +109,22 @@ Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& 
 Json DataJson(const Source& source, const SourceOptions& options) {
   Json sites = Json::array();
   for (const std::string& site : source.stream->site_names()) sites.push_back(site);
+  Json ranges = Json::object();
+  for (const DeclaredRange& declared : options.ranges) {
+    ranges[declared.column] = {declared.range.low, declared.range.high};
+  }
   Json json = {{"name", source.name},
                {"files", source.files},
+               {"folder", source.files.empty() ? "" : options.data_dir},
                {"target", source.target},
+               {"inputs", source.inputs},
+               {"unused_columns", source.unused_columns},
+               {"site_column", options.site},
+               {"client_column", options.client},
+               {"categorical", options.categorical},
+               {"missing", options.missing == MissingPolicy::kDrop ? "drop" : "error"},
+               {"ranges", ranges},
+               {"major_share", options.major_share},
                {"rows", source.rows},
                {"dropped_rows", source.dropped_rows},
                {"clipped_values", source.clipped_values},
@@ -118,8 +136,8 @@ Json DataJson(const Source& source, const SourceOptions& options) {
                {"split", source.split},
                {"seed", options.seed}};
   if (source.name == "synthetic") {
-    json["noise"] = options.noise;
-    json["drift"] = options.drift;
+    json["noise"] = options.noise.value_or(FleetOptions().noise);
+    json["drift"] = options.drift.value_or(FleetOptions().drift);
   }
   return json;
 }

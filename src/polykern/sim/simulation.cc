@@ -5,7 +5,9 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
 
@@ -42,6 +44,10 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       samples_(workers.size()),
       blocks_((stream.clients() + kBlock - 1) / kBlock) {
   assert(clients.size() == stream.clients());
+  if (stream.clients() > ExactSum::kMaxTerms) {
+    throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
+                std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower --clients");
+  }
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
   if (options.keep_predictions) {
     predictions_.assign(stream.clients() * stream.steps(),
@@ -62,7 +68,7 @@ void Simulation::Step() {
   }
   fingerprint_ += all.fingerprint;
   const auto participants = static_cast<double>(all.traffic.messages);
-  step_mse_.push_back(participants > 0 ? all.squared_error / participants : 0);
+  step_mse_.push_back(all.squared_error / participants);  // NaN if nobody took part
   step_regret_.push_back(all.regret / static_cast<double>(stream_.clients()));
   coordinator_.Commit();
 }

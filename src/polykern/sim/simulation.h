@@ -42,23 +42,25 @@ class Simulation {
         {};  ///< steps x clients: fixes every draw; empty: from the seed
   };
 
-  /// Everything passed in must outlive the simulation. `clients` is changed by every step; pass it
-  /// on to another simulation to carry weights over.
+  /// Throws Error for more clients than exact sums hold. Everything passed in must outlive the
+  /// simulation. `clients` is changed by every step; pass it on to another simulation to carry
+  /// weights over.
   Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
              const Options& options);
 
   std::size_t step() const { return static_cast<std::size_t>(coordinator_.broadcast().step); }
   bool done() const { return step() >= stream_.steps(); }
 
-  /// One step. Throws Error if an update leaves the representable range, which means the run
-  /// diverges; everything up to the step before is kept.
+  /// One step. Throws Error if an update leaves the representable range, which means that the run
+  /// diverges; then only step_mse and step_regret, which end with the step before, may still be
+  /// used.
   void Step();
 
   const Broadcast& broadcast() const { return coordinator_.broadcast(); }
   const Scoreboard& scores() const { return scores_; }
   const Traffic& traffic() const { return traffic_; }
-  /// Per step: the mean squared error over the step's participants, and the mean regret so far over
-  /// all clients.
+  /// Per step: the mean squared error over the step's participants, NaN if there were none, and the
+  /// mean regret so far over all clients.
   std::span<const double> step_mse() const { return step_mse_; }
   std::span<const double> step_regret() const { return step_regret_; }
   /// steps x clients if kept; absent clients have NaN.

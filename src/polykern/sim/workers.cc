@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
+#include <system_error>
+
+#include "polykern/core/error.h"
 
 namespace polykern {
 
@@ -33,17 +37,29 @@ struct Workers::Job {
 
 Workers::Workers(std::size_t threads) {
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  for (std::size_t worker = 1; worker < threads; ++worker) {
-    threads_.emplace_back([this, worker] { Loop(worker); });
+  try {
+    for (std::size_t worker = 1; worker < threads; ++worker) {
+      threads_.emplace_back([this, worker] { Loop(worker); });
+    }
+  } catch (const std::system_error&) {
+    const std::size_t started = threads_.size() + 1;
+    Stop();
+    throw Error("the system allows only " + std::to_string(started) +
+                " threads here; lower --threads");
   }
 }
 
 Workers::~Workers() {
+  Stop();
+}
+
+void Workers::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
+  threads_.clear();  // joins them, while what they wait on still lives
 }
 
 void Workers::Run(std::size_t tasks, const std::function<void(std::size_t, std::size_t)>& task) {

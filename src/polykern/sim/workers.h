@@ -14,7 +14,7 @@ namespace polykern {
 /// time. The caller's own thread is worker 0, so Workers(1) starts no thread at all.
 class Workers {
  public:
-  /// 0: as many as the machine has cores.
+  /// 0: as many as the machine has cores. Throws Error if the system does not allow as many.
   explicit Workers(std::size_t threads);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -29,6 +29,7 @@ class Workers {
  private:
   struct Job;
   void Loop(std::size_t worker);
+  void Stop();
 
   std::vector<std::jthread> threads_;
   std::mutex mutex_;

@@ -1,11 +1,16 @@
 #include "polykern/sim/workers.h"
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "polykern/core/error.h"
 
 namespace polykern {
 namespace {
@@ -36,6 +41,28 @@ TEST(Workers, ThrowTheFailureOfTheLowestTaskAfterAllHaveEnded) {
   EXPECT_EQ(done, 100);
   workers.Run(5, [&](std::size_t, std::size_t) { ++done; });  // still usable
   EXPECT_EQ(done, 105);
+}
+
+TEST(Workers, SayHowManyThreadsTheSystemAllows) {
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+  // A thread's stack takes 8 MiB of address space, so 64 MiB more than now end the attempt soon.
+  std::ifstream statm("/proc/self/statm");
+  std::size_t pages = 0;
+  statm >> pages;
+  const rlimit tight{pages * static_cast<std::size_t>(getpagesize()) + (std::size_t{64} << 20),
+                     old.rlim_max};
+  const bool limited = tight.rlim_cur < (std::size_t{1} << 40);  // sanitizers reserve far more
+  if (!limited) GTEST_SKIP() << "address space cannot be limited under a sanitizer";
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  std::string message;
+  try {
+    const Workers many(1000);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &old), 0);
+  EXPECT_THAT(message, testing::HasSubstr("lower --threads"));
 }
 
 TEST(Workers, OneWorkerUsesTheCallersThread) {
