@@ -11,7 +11,7 @@
 add_library(polykern_warnings INTERFACE)
 target_compile_options(polykern_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wcast-qual
-  -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion>)
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wdouble-promotion -Wno-sign-conversion>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlaps and overruns inside std::string that are not there.
   target_compile_options(polykern_warnings INTERFACE

@@ -20,8 +20,6 @@ CLI::Validator WholeNumber(std::size_t least) {
   return {check, ""};
 }
 
-const CLI::Validator kCount = WholeNumber(1);
-
 DeclaredRange ParseRange(const std::string& text) {
   const auto equals = text.rfind('=');
   const auto colon = text.find(':', equals == std::string::npos ? 0 : equals);
@@ -89,9 +87,9 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->capture_default_str());
   group(command
             .add_option("-k,--clients", o.clients, "Clients (default: the recipe's, or what fits)")
-            ->check(kCount));
+            ->check(WholeNumber(1)));
   group(command.add_option("-s,--steps", o.steps, "Steps (default: the recipe's, or what fits)")
-            ->check(kCount));
+            ->check(WholeNumber(1)));
   group(command.add_option("--noise", o.noise,
                            "Synthetic: deviation of the label noise (default: 0.05)"));
   group(command.add_option("--drift", o.drift,
@@ -106,14 +104,14 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
   group(
       command.add_option("--dictionary", o.dictionary, "Kernels: " + names)->capture_default_str());
   group(command.add_option("-N,--kernels", o.kernels, "N, kernels in the dictionary")
-            ->check(kCount)
+            ->check(WholeNumber(1))
             ->capture_default_str());
   group(command
             .add_option("-D,--features", o.features,
                         "D, features per kernel (default: min(100, budget / 2M))")
-            ->check(kCount));
+            ->check(WholeNumber(1)));
   group(command.add_option("-b,--budget", o.budget, "Most numbers a client may send per step")
-            ->check(kCount)
+            ->check(WholeNumber(1))
             ->capture_default_str());
   group(command.add_flag("--orthogonal", o.orthogonal, "Orthogonal features"));
   group(command.add_option("-x,--exploration", o.exploration, "xi, in (0, 1]")
@@ -131,7 +129,7 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Experiment"); };
   group(command.add_option("-r,--repetitions", o.repetitions, "Feature draws")
-            ->check(kCount)
+            ->check(WholeNumber(1))
             ->capture_default_str());
   group(command
             .add_option_function<std::string>(
@@ -153,7 +151,7 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
 
 CLI::Option& AddCountList(CLI::App& command, const std::string& names,
                           std::vector<std::size_t>& values, const std::string& help) {
-  return *command.add_option(names, values, help)->delimiter(',')->check(kCount);
+  return *command.add_option(names, values, help)->delimiter(',')->check(WholeNumber(1));
 }
 
 void AddConfigOption(CLI::App& command) {

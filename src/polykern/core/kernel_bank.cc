@@ -94,7 +94,7 @@ void KernelBank::Prepare() {
   for (std::size_t row = 0; row < kernels_ * features_; ++row) {
     double square = 0;
     for (std::size_t c = 0; c < dimension_; ++c) {
-      const double value = frequencies_[row * dimension_ + c];
+      const auto value = static_cast<double>(frequencies_[row * dimension_ + c]);
       square += value * value;
     }
     float& longest = longest_[row / features_];

@@ -103,7 +103,8 @@ std::vector<Kernel> MakeDictionary(std::string_view name, std::size_t count) {
       const double place =
           count == 1 ? 0.5 : static_cast<double>(i) / static_cast<double>(count - 1);
       // Through float, so that a last bit of std::pow cannot differ between machines.
-      kernels[i].length = std::sqrt(double{static_cast<float>(std::pow(10, 4 * place - 2))});
+      kernels[i].length =
+          std::sqrt(static_cast<double>(static_cast<float>(std::pow(10, 4 * place - 2))));
       if (which != kMixed) kernels[i].kind = static_cast<KernelKind>(which);
       if (which == kMixed && i % 2 == 1) kernels[i].kind = KernelKind::kMatern32;
     }

@@ -219,7 +219,8 @@ double Norm(std::span<const float> sample) {
 
 /// |rho . x| <= ||rho|| ||x||: most kernels need no test for large angles at all.
 bool MayBeLarge(const KernelBank& bank, std::size_t kernel, double norm) {
-  return !(static_cast<double>(bank.LongestFrequency(kernel)) * norm < double{kLargeAngle});
+  return !(static_cast<double>(bank.LongestFrequency(kernel)) * norm <
+           static_cast<double>(kLargeAngle));
 }
 
 /// Calls found(slot, kernel) for what a client wants.

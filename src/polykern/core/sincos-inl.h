@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#if defined(POLYKERN_CORE_SINCOS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLYKERN_CORE_SINCOS_INL_H_
-#undef POLYKERN_CORE_SINCOS_INL_H_
+#if defined(POLYKERN_CORE_SINCOS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLYKERN_CORE_SINCOS_INL_H
+#undef POLYKERN_CORE_SINCOS_INL_H
 #else
-#define POLYKERN_CORE_SINCOS_INL_H_
+#define POLYKERN_CORE_SINCOS_INL_H
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -69,8 +69,8 @@ HWY_NOINLINE void SinCosLarge(D d, V angle, V& sine, V& cosine) {
   hn::Store(cosine, d, c);
   for (size_t lane = 0; lane < hn::Lanes(d); ++lane) {
     if (std::abs(a[lane]) <= kLargeAngle) continue;  // NaN goes on and stays NaN
-    s[lane] = static_cast<float>(std::sin(double{a[lane]}));
-    c[lane] = static_cast<float>(std::cos(double{a[lane]}));
+    s[lane] = static_cast<float>(std::sin(static_cast<double>(a[lane])));
+    c[lane] = static_cast<float>(std::cos(static_cast<double>(a[lane])));
   }
   sine = hn::Load(d, s);
   cosine = hn::Load(d, c);
