@@ -131,8 +131,7 @@ std::string Remarks(const std::vector<RowResult>& results) {
   } else if (bounded) {
     text +=
         unit ? "Theorem 2's bound on the regret holds for every client.\n"
-             : "Theorem 2's bound needs losses in [0, 1], which some clients exceed; it holds for "
-               "the others.\n";
+             : "Theorem 2's bound needs losses in [0, 1]; no client that keeps them breaks it.\n";
   }
   return text;
 }
