@@ -90,6 +90,8 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->check(WholeNumber(1)));
   group(command.add_option("-s,--steps", o.steps, "Steps (default: the recipe's, or what fits)")
             ->check(WholeNumber(1)));
+  group(command.add_option("--dimension", o.dimension, "Synthetic: inputs (default: 8)")
+            ->check(WholeNumber(1)));
   group(command.add_option("--noise", o.noise,
                            "Synthetic: deviation of the label noise (default: 0.05)"));
   group(command.add_option("--drift", o.drift,
@@ -114,6 +116,8 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
             ->check(WholeNumber(1))
             ->capture_default_str());
   group(command.add_flag("--orthogonal", o.orthogonal, "Orthogonal features"));
+  group(command.add_flag("--shared-draws", o.shared_draws,
+                         "Gaussian kernels share one draw of features: faster, less accurate"));
   group(command.add_option("-x,--exploration", o.exploration, "xi, in (0, 1]")
             ->capture_default_str());
   group(command.add_option("--learning-rate", o.learning_rate, "eta (default: 1/sqrt(steps))"));

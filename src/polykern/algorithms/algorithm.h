@@ -25,20 +25,18 @@ struct Samples {
 /// does not allocate. Holds what Predict leaves for Learn.
 struct Workspace {
   std::vector<double> predictions;  ///< out of Predict: y_hat per client
-  std::vector<double>
-      kernel_losses;  ///< out of Learn: clients x experts(), regularisation included
-  Updates updates;    ///< out of Learn: what the cohort sends
+  /// Out of Learn: clients x experts(), regularisation included.
+  std::vector<double> kernel_losses;
+  /// Out of Learn: what the cohort sends. Predict leaves the features of the chosen kernels here.
+  Updates updates;
 
   FeatureScratch features;
   std::vector<float> f;  ///< clients x kernels
-  std::vector<float> z;  ///< features of the chosen kernels
   std::vector<double> weights;
   std::vector<double> norms;  ///< ||theta_i||^2
-  std::vector<double> probability;
-  std::vector<std::uint32_t> chosen;
+  std::vector<double> slopes;
   std::vector<std::uint32_t> order;
-  std::vector<std::uint32_t> rows;  ///< of z, that are sent
-  std::vector<float> along_z;       ///< their factors, and those of theta
+  std::vector<float> along_z;  ///< factors of the features in the updates, and of theta
   std::vector<float> along_theta;
 };
 

@@ -36,7 +36,11 @@ void CheckOptions(const AlgorithmOptions& options) {
   for (const Kernel& kernel : MakeDictionary(options.dictionary, options.kernels)) {
     Require(!options.orthogonal || IsIsotropic(kernel.kind), "--dictionary", options.dictionary,
             "it cannot have orthogonal features: leave out --orthogonal");
+    Require(!options.shared_draws || kernel.kind == KernelKind::kGaussian, "--dictionary",
+            options.dictionary, "only gaussian kernels can share a draw: leave out --shared-draws");
   }
+  Require(!options.orthogonal || !options.shared_draws, "--orthogonal", options.orthogonal,
+          "it does not go with --shared-draws: choose one");
   Require(m > 0, "--kernels-per-upload", m, "it must be at least 1");
   Require(m <= options.kernels, "--kernels-per-upload", m,
           "the dictionary has only " + std::to_string(options.kernels) + " kernels");

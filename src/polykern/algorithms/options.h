@@ -19,6 +19,7 @@ struct AlgorithmOptions {
   std::optional<std::size_t> features = {};  ///< D per kernel; unset: min(100, budget / 2M)
   std::size_t budget = 1000;                 ///< most numbers a client sends per step
   bool orthogonal = false;                   ///< orthogonal instead of independent features
+  bool shared_draws = false;                 ///< Gaussian kernels share one draw: faster
   double exploration = 1;                    ///< xi in (0, 1]
   std::optional<double> learning_rate = {};  ///< eta; unset: 1 / sqrt(T)
   std::optional<double> weight_rate = {};    ///< eta_k; unset: 1 / sqrt(T)

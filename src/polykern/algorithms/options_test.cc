@@ -128,6 +128,17 @@ TEST(CheckOptions, RefusesNegativeRegularization) {
   }
 }
 
+TEST(CheckOptions, RefusesSharedDrawsWhereTheyCannotBe) {
+  EXPECT_EQ(Complaint([](auto& o) { o.shared_draws = true; }), "");
+  EXPECT_THAT(Complaint([](auto& o) {
+                o.shared_draws = true;
+                o.dictionary = "mixed";
+              }),
+              AllOf(HasSubstr("--dictionary is mixed"), HasSubstr("--shared-draws")));
+  EXPECT_THAT(Complaint([](auto& o) { o.shared_draws = o.orthogonal = true; }),
+              HasSubstr("--shared-draws"));
+}
+
 TEST(CheckOptions, RefusesAHuberDeltaThatIsNotPositive) {
   for (const double bad : {0.0, -0.1, kInfinity, kNan}) {
     EXPECT_THAT(Complaint([=](auto& o) { o.loss.delta = bad; }), HasSubstr("--huber-delta is"))

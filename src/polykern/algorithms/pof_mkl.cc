@@ -45,24 +45,35 @@ class PofMkl final : public Algorithm {
   // features of the chosen kernels alone.
   void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
     const std::size_t clients = samples.clients.size();
-    Prepare(clients, w);
+    w.predictions.resize(clients);
+    w.weights.resize(clients * kernels_);
+    w.f.resize(clients * kernels_);
+    w.order.resize(kernels_);
+    Updates& u = w.updates;
+    u.step = broadcast.step;
+    u.clients.assign(samples.clients.begin(), samples.clients.end());
+    u.first.assign(1, 0);
+    u.probability.resize(clients);
+    u.blocks.resize(clients * per_upload_);
     for (std::size_t c = 0; c < clients; ++c) {
       const std::span<const double> losses(samples.state[c], kernels_);
       const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      const auto chosen = std::span(w.chosen).subspan(c * per_upload_, per_upload_);
       HedgeWeights(losses, weight_rate_, weights);
       const double uniform =
           samples.uniforms.empty()
               ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
               : samples.uniforms[c];
       // 6. Subset choice (10).
-      const Bin bin =
-          ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order, chosen);
-      std::fill(chosen.begin() + static_cast<std::ptrdiff_t>(bin.count), chosen.end(), kNoKernel);
-      w.probability[c] = bin.probability;
+      const Bin bin = ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order,
+                                std::span(u.blocks).subspan(u.first.back(), per_upload_));
+      u.probability[c] = bin.probability;
+      u.first.push_back(u.first.back() + bin.count);
     }
-    // 2. Features (6), and 3. per-kernel predictions f_i = theta_i . z_i(x).
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, w.chosen, per_upload_, w.f, w.z},
+    u.blocks.resize(u.first.back());
+    // 2. Features (6), kept in the updates where they are chosen, and 3. per-kernel predictions
+    // f_i = theta_i . z_i(x).
+    u.values.resize(u.blocks.size() * width_);
+    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
                     w.features);
     // 4. Combination (9).
     for (std::size_t c = 0; c < clients; ++c) {
@@ -75,11 +86,11 @@ class PofMkl final : public Algorithm {
   void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
              Workspace& w) const override {
     MeasureNorms(broadcast, w);
-    w.updates.Clear();
-    w.updates.step = broadcast.step;
-    w.rows.clear();
-    w.along_z.clear();
-    w.along_theta.clear();
+    Updates& u = w.updates;
+    w.kernel_losses.resize(samples.clients.size() * kernels_);
+    w.slopes.resize(kernels_);
+    w.along_z.resize(u.blocks.size());
+    w.along_theta.resize(u.blocks.size());
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       // 5. Weights (12): log w_i = -eta_k L_i, so adding to the cumulative loss is the update.
       const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
@@ -91,37 +102,17 @@ class PofMkl final : public Algorithm {
       }
       // 7. Local update (11): s_i = (eta / p) (slope z_i + 2 lambda theta_i) for the chosen
       // kernels.
-      const double rate = learning_rate_ / w.probability[c];
-      for (std::size_t slot = c * per_upload_; slot < (c + 1) * per_upload_; ++slot) {
-        const std::uint32_t kernel = w.chosen[slot];
-        if (kernel == kNoKernel) continue;
-        const double slope = loss_.Slope(static_cast<double>(f[kernel]), labels[c]);
-        w.updates.blocks.push_back(kernel);
-        w.rows.push_back(static_cast<std::uint32_t>(slot));
-        w.along_z.push_back(static_cast<float>(rate * slope));
-        w.along_theta.push_back(static_cast<float>(rate * 2 * regularization_));
+      loss_.Slopes(f, labels[c], w.slopes);
+      const double rate = learning_rate_ / u.probability[c];
+      for (std::size_t at = u.first[c]; at < u.first[c + 1]; ++at) {
+        w.along_z[at] = static_cast<float>(rate * w.slopes[u.blocks[at]]);
+        w.along_theta[at] = static_cast<float>(rate * 2 * regularization_);
       }
-      w.updates.clients.push_back(samples.clients[c]);
-      w.updates.first.push_back(w.updates.blocks.size());
-      w.updates.probability.push_back(w.probability[c]);
     }
-    w.updates.values.resize(w.rows.size() * width_);
-    AddScaledRows({w.along_z, w.rows, w.z}, {w.along_theta, w.updates.blocks, broadcast.model},
-                  width_, w.updates.values);
+    ScaleAndAddRows(w.along_z, {w.along_theta, u.blocks, broadcast.model}, width_, u.values);
   }
 
  private:
-  void Prepare(std::size_t clients, Workspace& w) const {
-    w.predictions.resize(clients);
-    w.probability.resize(clients);
-    w.kernel_losses.resize(clients * kernels_);
-    w.weights.resize(clients * kernels_);
-    w.f.resize(clients * kernels_);
-    w.chosen.resize(clients * per_upload_);
-    w.z.resize(clients * per_upload_ * width_);
-    w.order.resize(kernels_);
-  }
-
   void MeasureNorms(const Broadcast& broadcast, Workspace& w) const {
     w.norms.resize(kernels_);
     for (std::size_t i = 0; i < kernels_; ++i) {

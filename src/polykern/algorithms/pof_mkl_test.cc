@@ -270,7 +270,7 @@ TEST(PofMkl, DrawsFromTheSeedTheClientAndTheStepIfNoUniformIsGiven) {
       double* const states[] = {drawn.state.data()};
       const std::uint64_t ids[] = {id};
       algorithm->Predict(broadcast, {ids, example.x, states, {}}, drawn.workspace);
-      EXPECT_EQ(drawn.workspace.chosen, given.workspace.chosen);
+      EXPECT_EQ(drawn.workspace.updates.blocks, given.workspace.updates.blocks);
       EXPECT_EQ(drawn.Learn(broadcast, example.x, 1).values,
                 given.Learn(broadcast, example.x, 1).values);
     }

@@ -33,10 +33,12 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmOptions& options,
                                          const Problem& problem) {
   CheckAlgorithm(name, options);
-  const auto bank = std::make_shared<const KernelBank>(
-      MakeDictionary(options.dictionary, options.kernels), problem.dimension,
-      ResolveFeatures(options), problem.seed,
-      options.orthogonal ? Draw::kOrthogonal : Draw::kIndependent);
+  const auto bank =
+      std::make_shared<const KernelBank>(MakeDictionary(options.dictionary, options.kernels),
+                                         problem.dimension, ResolveFeatures(options), problem.seed,
+                                         options.orthogonal     ? Draw::kOrthogonal
+                                         : options.shared_draws ? Draw::kShared
+                                                                : Draw::kIndependent);
   assert(name == "pof-mkl");
   return NewPofMkl(bank, options, problem);
 }

@@ -31,11 +31,17 @@ using Vec = hn::Vec<Tag>;
 constexpr std::size_t kMostLanes = KernelBank::kLanes;
 constexpr int kGroup = 4;  // features whose part of theta . z is one chain of additions
 
-/// Where the features of one vector's lanes go.
+/// Where the features of the lanes go.
 struct Sink {
-  std::uint64_t lanes = 0;            // those that want them
-  float* place[2 * kMostLanes] = {};  // per lane: z of its client and kernel
+  std::uint64_t lanes = 0;        // those that want them
+  float* const* place = nullptr;  // per lane: z of its client and kernel
 };
+
+constexpr std::uint64_t kOne = 1;
+
+HWY_INLINE std::uint64_t AllLanes() {
+  return (kOne << hn::Lanes(Tag())) - 1;
+}
 
 /// Four vectors, lane by lane: calls keep(lane, four neighbouring numbers) for the lanes asked for.
 template <class Keep>
@@ -57,150 +63,193 @@ HWY_INLINE void ForEachLane(const Vec* four, std::uint64_t lanes, const Keep& ke
   hn::Store(hn::BitCast(tag, hn::InterleaveLower(wide, high01, high23)), tag, rows + 2 * width);
   hn::Store(hn::BitCast(tag, hn::InterleaveUpper(wide, high01, high23)), tag, rows + 3 * width);
 #endif
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
-    const float* block = rows + (lane & 3) * width + (lane & ~std::size_t{3});
-    keep(lane, block);
+  const auto keep_lane = [&](std::size_t lane) {
+    keep(lane, rows + (lane & 3) * width + (lane & ~std::size_t{3}));
+  };
+  if (lanes == AllLanes()) {
+    for (std::size_t lane = 0; lane < width; ++lane) keep_lane(lane);
+  } else {
+    for (; lanes != 0; lanes &= lanes - 1) {
+      keep_lane(static_cast<std::size_t>(std::countr_zero(lanes)));
+    }
   }
 }
 
-/// Sines, cosines and theta . z of kCount features (at most kGroup) whose angles are known; adds to
-/// f what they give, and hands their features to the sink.
+/// Sines, cosines and theta . z of kCount features (at most kGroup) from j on; adds to f what they
+/// give, and hands their features to the sink. The angles of a feature stand `stride` floats apart.
 template <int kCount, bool kLarge, class Theta>
-HWY_INLINE void Finish(const Vec* angle, std::size_t stride, std::size_t features, float scale,
-                       const Theta& theta, std::size_t j, const Sink* sink, std::size_t first_lane,
-                       Vec& f) {
+HWY_INLINE void FinishGroup(const float* angle, std::size_t stride, std::size_t features,
+                            float scale, const Theta& theta, std::size_t j, const Sink& sink,
+                            Vec& f) {
   const Tag tag;
   Vec sine[kGroup];
   Vec cosine[kGroup];
   Vec sum = hn::Zero(tag);
   for (int g = 0; g < kCount; ++g) {
-    SinCos(tag, angle[g * stride], sine[g], cosine[g]);
-    if (kLarge) SinCosLarge(tag, angle[g * stride], sine[g], cosine[g]);
+    const Vec a = hn::Load(tag, angle + g * stride);
+    SinCos(tag, a, sine[g], cosine[g]);
+    if (kLarge) SinCosLarge(tag, a, sine[g], cosine[g]);
     sum = hn::MulAdd(theta(j + g), sine[g], sum);
     sum = hn::MulAdd(theta(features + j + g), cosine[g], sum);
   }
   f = hn::Add(f, sum);
-  const std::uint64_t all = (std::uint64_t{1} << hn::Lanes(tag)) - 1;
-  const std::uint64_t lanes = sink == nullptr ? 0 : (sink->lanes >> first_lane) & all;
-  if (lanes == 0) return;
+  if (sink.lanes == 0) return;
   const Vec factor = hn::Set(tag, scale);
   for (int g = 0; g < kGroup; ++g) {
     sine[g] = g < kCount ? hn::Mul(factor, sine[g]) : hn::Zero(tag);
     cosine[g] = g < kCount ? hn::Mul(factor, cosine[g]) : hn::Zero(tag);
   }
-  float* const* place = sink->place + first_lane;
-  ForEachLane(sine, lanes, [&](std::size_t lane, const float* four) {
-    std::memcpy(place[lane] + j, four, kCount * sizeof(float));
+  ForEachLane(sine, sink.lanes, [&](std::size_t lane, const float* four) {
+    std::memcpy(sink.place[lane] + j, four, kCount * sizeof(float));
   });
-  ForEachLane(cosine, lanes, [&](std::size_t lane, const float* four) {
-    std::memcpy(place[lane] + features + j, four, kCount * sizeof(float));
+  ForEachLane(cosine, sink.lanes, [&](std::size_t lane, const float* four) {
+    std::memcpy(sink.place[lane] + features + j, four, kCount * sizeof(float));
   });
+}
+
+/// The same for `count` features. j is a multiple of kGroup.
+template <bool kLarge, class Theta>
+HWY_INLINE void Finish(const float* angle, std::size_t stride, std::size_t count,
+                       std::size_t features, float scale, const Theta& theta, std::size_t j,
+                       const Sink& sink, Vec& f) {
+  std::size_t g = 0;
+  for (; g + kGroup <= count; g += kGroup) {
+    FinishGroup<kGroup, kLarge>(angle + g * stride, stride, features, scale, theta, j + g, sink, f);
+  }
+  angle += g * stride;
+  j += g;
+  const std::size_t rest = count - g;
+  if (rest == 1) FinishGroup<1, kLarge>(angle, stride, features, scale, theta, j, sink, f);
+  if (rest == 2) FinishGroup<2, kLarge>(angle, stride, features, scale, theta, j, sink, f);
+  if (rest == 3) FinishGroup<3, kLarge>(angle, stride, features, scale, theta, j, sink, f);
 }
 
 /// kWide vectors of clients, one kernel.
 template <int kWide>
 struct ClientLanes {
   const KernelBank& bank;
-  const float* x;  // dimension x (kWide * lanes)
-  float scale;     // 1 / sqrt(D)
+  const float* x;     // dimension x (kWide * lanes)
+  const float* base;  // features x (kWide * lanes): angles of the shared draw; or null
+  float scale;        // 1 / sqrt(D)
 
-  // Features whose projections are computed together: as many as the registers hold.
-  static constexpr int kMost = HWY_TARGET <= HWY_AVX3 || kWide == 1 ? 2 * kGroup : kGroup;
+  // Features whose projections are computed together: as many as the registers hold. What is left
+  // at the end goes with the last ones, because a few alone would wait for each other's results.
+  static constexpr int kUsual = HWY_TARGET <= HWY_AVX3 || kWide == 1 ? 2 * kGroup : kGroup;
+  static constexpr int kMost = kUsual + kGroup - 1;
+  static std::size_t AtOnce(std::size_t left) { return left <= kMost ? left : kUsual; }
 
-  template <int kCount, bool kLarge>
-  HWY_INLINE void Group(const float* rho, const float* theta, std::size_t j, const Sink* sink,
-                        Vec* HWY_RESTRICT f) const {
+  /// angle[g] = rho_g . x for the first `count` <= kCount rows of rho.
+  template <int kCount = kMost>
+  HWY_INLINE void Project(const float* rho, std::size_t count, float* HWY_RESTRICT angle) const {
+    if constexpr (kCount > 1) {
+      if (count < kCount) return Project<kCount - 1>(rho, count, angle);
+    }
     const Tag tag;
     const std::size_t lanes = hn::Lanes(tag);
     const std::size_t dimension = bank.dimension();
-    Vec angle[kCount * kWide];
-    for (int a = 0; a < kCount * kWide; ++a) angle[a] = hn::Zero(tag);
+    Vec sum[kCount * kWide];
+    for (int a = 0; a < kCount * kWide; ++a) sum[a] = hn::Zero(tag);
     for (std::size_t c = 0; c < dimension; ++c) {
       Vec sample[kWide];
       for (int v = 0; v < kWide; ++v) sample[v] = hn::Load(tag, x + (c * kWide + v) * lanes);
       for (int g = 0; g < kCount; ++g) {
-        const Vec frequency = hn::Set(tag, rho[(j + g) * dimension + c]);
+        const Vec frequency = hn::Set(tag, rho[g * dimension + c]);
         for (int v = 0; v < kWide; ++v) {
-          angle[g * kWide + v] = hn::MulAdd(frequency, sample[v], angle[g * kWide + v]);
+          sum[g * kWide + v] = hn::MulAdd(frequency, sample[v], sum[g * kWide + v]);
         }
       }
     }
-    const auto weight = [&](std::size_t at) { return hn::Set(tag, theta[at]); };
-    for (int v = 0; v < kWide; ++v) {
-      Finish<std::min(kCount, kGroup), kLarge>(angle + v, kWide, bank.features(), scale, weight, j,
-                                               sink, v * lanes, f[v]);
-      if constexpr (kCount > kGroup) {
-        Finish<kCount - kGroup, kLarge>(angle + kGroup * kWide + v, kWide, bank.features(), scale,
-                                        weight, j + kGroup, sink, v * lanes, f[v]);
-      }
+    for (int a = 0; a < kCount * kWide; ++a) hn::Store(sum[a], tag, angle + a * lanes);
+  }
+
+  /// angle = factor times what the shared draw gives.
+  HWY_INLINE void Rescale(float factor, std::size_t j, std::size_t count,
+                          float* HWY_RESTRICT angle) const {
+    const Tag tag;
+    const std::size_t lanes = hn::Lanes(tag);
+    const Vec by = hn::Set(tag, factor);
+    for (std::size_t a = 0; a < count * kWide; ++a) {
+      hn::Store(hn::Mul(by, hn::Load(tag, base + (j * kWide + a) * lanes)), tag, angle + a * lanes);
     }
   }
 
   template <bool kLarge>
-  void Kernel(std::size_t kernel, const float* theta, const Sink* sink, float* f_out) const {
+  void Kernel(std::size_t kernel, const float* theta, const Sink& sink, float* f_out) const {
     const Tag tag;
+    const std::size_t lanes = hn::Lanes(tag);
     const std::size_t features = bank.features();
     const float* rho = bank.Frequencies(kernel).data();
+    const auto weight = [&](std::size_t at) { return hn::Set(tag, theta[at]); };
+    HWY_ALIGN float angle[kMost * kWide * kMostLanes];
     Vec f[kWide];
     for (int v = 0; v < kWide; ++v) f[v] = hn::Zero(tag);
-    std::size_t j = 0;
-    for (; j + kMost <= features; j += kMost) Group<kMost, kLarge>(rho, theta, j, sink, f);
-    for (; j + kGroup <= features; j += kGroup) Group<kGroup, kLarge>(rho, theta, j, sink, f);
-    if (features - j == 1) Group<1, kLarge>(rho, theta, j, sink, f);
-    if (features - j == 2) Group<2, kLarge>(rho, theta, j, sink, f);
-    if (features - j == 3) Group<3, kLarge>(rho, theta, j, sink, f);
+    for (std::size_t j = 0; j < features;) {
+      const std::size_t count = AtOnce(features - j);
+      if (base != nullptr) {
+        Rescale(bank.Scales()[kernel], j, count, angle);
+      } else {
+        Project(rho + j * bank.dimension(), count, angle);
+      }
+      for (int v = 0; v < kWide; ++v) {
+        const Sink own{(sink.lanes >> (v * lanes)) & AllLanes(), sink.place + v * lanes};
+        Finish<kLarge>(angle + v * lanes, kWide * lanes, count, features, scale, weight, j, own,
+                       f[v]);
+      }
+      j += count;
+    }
     for (int v = 0; v < kWide; ++v) {
-      hn::Store(hn::Mul(f[v], hn::Set(tag, scale)), tag, f_out + v * hn::Lanes(tag));
+      hn::Store(hn::Mul(f[v], hn::Set(tag, scale)), tag, f_out + v * lanes);
     }
   }
 };
 
-/// A vector of kernels, kClients clients. Pointers are to the first lane's numbers; rho, theta and
-/// f hold KernelBank::kLanes kernels side by side.
-template <int kClients>
-struct KernelLanes {
-  const KernelBank& bank;
-  float scale;
+/// Where a sample is not 0.
+struct SparseSample {
+  const std::uint32_t* columns;
+  const float* values;
+  std::size_t count;
+};
 
-  template <int kCount, bool kLarge>
-  HWY_INLINE void Group(const float* rho, const float* theta, const float* x, std::size_t j,
-                        const Sink* sinks, Vec* HWY_RESTRICT f) const {
+/// A vector of kernels, a few clients. Pointers are to the first lane's numbers; rho, theta and f
+/// hold KernelBank::kLanes kernels side by side, rho as KernelBank::PackedFrequencies.
+struct KernelLanes {
+  static constexpr std::size_t kStride = KernelBank::kBlock * kMostLanes;  // between columns
+
+  /// angle[g][k] = rho_g . x_k for kCount features and kClients clients.
+  template <int kClients, int kCount>
+  static HWY_INLINE void Project(const float* rho, const float* x, std::size_t dimension,
+                                 float* HWY_RESTRICT angle) {
     const Tag tag;
-    const std::size_t dimension = bank.dimension();
-    Vec angle[kCount * kClients];
-    for (int a = 0; a < kCount * kClients; ++a) angle[a] = hn::Zero(tag);
+    Vec sum[kCount * kClients];
+    for (int a = 0; a < kCount * kClients; ++a) sum[a] = hn::Zero(tag);
     for (std::size_t c = 0; c < dimension; ++c) {
       for (int g = 0; g < kCount; ++g) {
-        const Vec frequency = hn::Load(tag, rho + ((j + g) * dimension + c) * kMostLanes);
+        const Vec frequency = hn::Load(tag, rho + c * kStride + g * kMostLanes);
         for (int k = 0; k < kClients; ++k) {
-          angle[g * kClients + k] =
-              hn::MulAdd(frequency, hn::Set(tag, x[k * dimension + c]), angle[g * kClients + k]);
+          sum[g * kClients + k] =
+              hn::MulAdd(frequency, hn::Set(tag, x[k * dimension + c]), sum[g * kClients + k]);
         }
       }
     }
-    const auto weight = [&](std::size_t at) { return hn::Load(tag, theta + at * kMostLanes); };
-    for (int k = 0; k < kClients; ++k) {
-      Finish<kCount, kLarge>(angle + k, kClients, bank.features(), scale, weight, j, sinks + k, 0,
-                             f[k]);
-    }
+    for (int a = 0; a < kCount * kClients; ++a) hn::Store(sum[a], tag, angle + a * hn::Lanes(tag));
   }
 
-  template <bool kLarge>
-  void Kernels(const float* rho, const float* theta, const float* x, const Sink* sinks,
-               float* f_out, std::size_t f_stride) const {
+  /// The same for one client of whose sample only a few columns are not 0: leaving out the others
+  /// changes no bit, because adding rho * 0 does not.
+  static HWY_INLINE void Project(const float* rho, const SparseSample& x,
+                                 float* HWY_RESTRICT angle) {
+    constexpr int kCount = KernelBank::kBlock;
     const Tag tag;
-    const std::size_t features = bank.features();
-    Vec f[kClients];
-    for (int k = 0; k < kClients; ++k) f[k] = hn::Zero(tag);
-    std::size_t j = 0;
-    for (; j + kGroup <= features; j += kGroup) Group<kGroup, kLarge>(rho, theta, x, j, sinks, f);
-    if (features - j == 1) Group<1, kLarge>(rho, theta, x, j, sinks, f);
-    if (features - j == 2) Group<2, kLarge>(rho, theta, x, j, sinks, f);
-    if (features - j == 3) Group<3, kLarge>(rho, theta, x, j, sinks, f);
-    for (int k = 0; k < kClients; ++k) {
-      hn::Store(hn::Mul(f[k], hn::Set(tag, scale)), tag, f_out + k * f_stride);
+    Vec sum[kCount];
+    for (int g = 0; g < kCount; ++g) sum[g] = hn::Zero(tag);
+    for (std::size_t n = 0; n < x.count; ++n) {
+      const Vec value = hn::Set(tag, x.values[n]);
+      const float* row = rho + x.columns[n] * kStride;
+      for (int g = 0; g < kCount; ++g) {
+        sum[g] = hn::MulAdd(hn::Load(tag, row + g * kMostLanes), value, sum[g]);
+      }
     }
+    for (int g = 0; g < kCount; ++g) hn::Store(sum[g], tag, angle + g * hn::Lanes(tag));
   }
 };
 

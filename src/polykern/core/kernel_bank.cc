@@ -58,8 +58,9 @@ KernelBank::KernelBank(std::span<const Kernel> dictionary, std::size_t dimension
     : kernels_(dictionary.size()), features_(features), dimension_(dimension) {
   assert(kernels_ > 0 && features > 0 && dimension > 0);
   frequencies_.reserve(kernels_ * features * dimension);
+  if (draw == Draw::kShared) DrawShared(dictionary, seed);
   std::vector<double> rho(features * dimension);
-  for (std::size_t i = 0; i < kernels_; ++i) {
+  for (std::size_t i = 0; i < kernels_ && draw != Draw::kShared; ++i) {
     Random random(seed, Purpose::kFrequencies, i);
     if (draw == Draw::kOrthogonal) {
       if (!IsIsotropic(dictionary[i].kind)) {
@@ -76,6 +77,25 @@ KernelBank::KernelBank(std::span<const Kernel> dictionary, std::size_t dimension
     for (const double value : rho) frequencies_.push_back(static_cast<float>(value));
   }
   Prepare();
+}
+
+void KernelBank::DrawShared(std::span<const Kernel> dictionary, std::uint64_t seed) {
+  Random random(seed, Purpose::kFrequencies);
+  std::vector<double> rho(dimension_);
+  for (std::size_t j = 0; j < features_; ++j) {
+    DrawFrequency({.kind = KernelKind::kGaussian, .length = 1}, random, rho);
+    for (const double value : rho) shared_.push_back(static_cast<float>(value));
+  }
+  scales_.assign(packs() * kLanes, 0);
+  for (std::size_t i = 0; i < kernels_; ++i) {
+    if (dictionary[i].kind != KernelKind::kGaussian) {
+      throw Error(
+          "only Gaussian kernels can share one draw: choose the dictionary gaussian, or "
+          "independent features");
+    }
+    scales_[i] = static_cast<float>(1 / dictionary[i].length);
+    for (const float value : shared_) frequencies_.push_back(scales_[i] * value);
+  }
 }
 
 KernelBank::KernelBank(std::vector<float> frequencies, std::size_t kernels, std::size_t features,
@@ -101,12 +121,14 @@ void KernelBank::Prepare() {
     const auto length = static_cast<float>(1.001 * std::sqrt(square));
     if (!(length <= longest)) longest = length;
   }
-  const std::size_t packs = (kernels_ + kLanes - 1) / kLanes;
-  const std::size_t size = features_ * dimension_;
-  packed_.assign(packs * size, {});
+  packed_.assign(packs() * blocks() * dimension_ * kBlock, {});
   for (std::size_t i = 0; i < kernels_; ++i) {
-    for (std::size_t at = 0; at < size; ++at) {
-      packed_[i / kLanes * size + at].lane[i % kLanes] = frequencies_[i * size + at];
+    for (std::size_t j = 0; j < features_; ++j) {
+      const std::size_t first = (i / kLanes * blocks() + j / kBlock) * dimension_ * kBlock;
+      for (std::size_t c = 0; c < dimension_; ++c) {
+        packed_[first + c * kBlock + j % kBlock].lane[i % kLanes] =
+            frequencies_[(i * features_ + j) * dimension_ + c];
+      }
     }
   }
 }

@@ -13,6 +13,8 @@ namespace polykern {
 enum class Draw {
   kIndependent,  ///< D independent draws
   kOrthogonal,   ///< directions orthogonal in blocks of d: less variance for isotropic kernels
+  kShared,       ///< Gaussian kernels: one draw for all, divided by each kernel's length, so that
+                 ///< a projection serves every kernel
 };
 
 /// Sixteen floats, the widest vector, aligned for it.
@@ -25,11 +27,12 @@ struct alignas(64) FloatLanes {
 /// Immutable after construction: any number of threads may use it.
 class KernelBank {
  public:
-  /// Kernels that stand side by side in the packed frequencies.
+  /// Kernels that stand side by side in the packed frequencies, and features of a packed block.
   static constexpr std::size_t kLanes = 16;
+  static constexpr std::size_t kBlock = 8;
 
   /// Draws the frequencies. The same arguments give the same bits on every IEEE machine.
-  /// Throws Error if a kernel of the dictionary cannot have orthogonal features.
+  /// Throws Error if a kernel of the dictionary cannot have orthogonal features or a shared draw.
   KernelBank(std::span<const Kernel> dictionary, std::size_t dimension, std::size_t features,
              std::uint64_t seed, Draw draw = Draw::kIndependent);
 
@@ -47,16 +50,24 @@ class KernelBank {
     return {frequencies_.data() + kernel * features_ * dimension_, features_ * dimension_};
   }
 
-  /// Kernels kLanes * pack and following, side by side: features x dimension, 0 where there is no
-  /// kernel.
-  const FloatLanes* PackedFrequencies(std::size_t pack) const {
-    return packed_.data() + pack * features_ * dimension_;
+  /// Features kBlock * block and following of the kernels kLanes * pack and following, 0 where
+  /// there is none: dimension x kBlock, so that the columns where a sample is 0 can be left out.
+  const FloatLanes* PackedFrequencies(std::size_t pack, std::size_t block) const {
+    return packed_.data() + (pack * blocks() + block) * dimension_ * kBlock;
   }
+  std::size_t packs() const { return (kernels_ + kLanes - 1) / kLanes; }
+  std::size_t blocks() const { return (features_ + kBlock - 1) / kBlock; }
+
+  /// Draw::kShared: the one draw, features x dimension, of which kernel i has Scales()[i] times as
+  /// much; otherwise empty. The scales are padded with 0 to packs() * kLanes.
+  std::span<const float> SharedFrequencies() const { return shared_; }
+  std::span<const float> Scales() const { return scales_; }
 
   /// max_j ||rho_ij||, rounded up a little: bounds every angle of kernel i by this times ||x||.
   float LongestFrequency(std::size_t kernel) const { return longest_[kernel]; }
 
  private:
+  void DrawShared(std::span<const Kernel> dictionary, std::uint64_t seed);
   void Prepare();
 
   std::size_t kernels_;
@@ -64,6 +75,8 @@ class KernelBank {
   std::size_t dimension_;
   std::vector<float> frequencies_;
   std::vector<FloatLanes> packed_;
+  std::vector<float> shared_;
+  std::vector<float> scales_;
   std::vector<float> longest_;
 };
 

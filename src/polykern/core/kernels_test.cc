@@ -31,7 +31,14 @@ const std::vector<Kernel>& EveryKernel() {
 std::string NameOf(const Kernel& kernel, Draw draw) {
   std::string name(DictionaryNames()[static_cast<std::size_t>(kernel.kind)]);
   if (kernel.kind == KernelKind::kRationalQuadratic) name += std::to_string(kernel.shape);
-  return name + (draw == Draw::kOrthogonal ? " orthogonal" : " independent");
+  return name + (draw == Draw::kOrthogonal ? " orthogonal"
+                 : draw == Draw::kShared   ? " shared"
+                                           : " independent");
+}
+
+bool CanBeDrawn(const Kernel& kernel, Draw draw) {
+  if (draw == Draw::kShared) return kernel.kind == KernelKind::kGaussian;
+  return draw == Draw::kIndependent || IsIsotropic(kernel.kind);
 }
 
 /// z(x) . z(x') of the bank's only kernel, in double.
@@ -90,7 +97,7 @@ constexpr std::array<Point, 3> kOthers = {Point{0.4, -1.0, 0.2, 0.2}, Point{1.0,
 
 void ExpectNoBias(Draw draw) {
   for (const Kernel& kernel : EveryKernel()) {
-    if (draw == Draw::kOrthogonal && !IsIsotropic(kernel.kind)) continue;
+    if (!CanBeDrawn(kernel, draw)) continue;
     for (const Point& other : kOthers) {
       const Estimate estimate = EstimateKernel(kernel, draw, 16, 1200, kOrigin, other);
       // 48 comparisons in all: five standard errors of the mean of 1200 banks.
@@ -102,7 +109,7 @@ void ExpectNoBias(Draw draw) {
 
 void ExpectErrorsToFallAsOneOverTheRoot(Draw draw) {
   for (const Kernel& kernel : EveryKernel()) {
-    if (draw == Draw::kOrthogonal && !IsIsotropic(kernel.kind)) continue;
+    if (!CanBeDrawn(kernel, draw)) continue;
     const Estimate few = EstimateKernel(kernel, draw, 16, 1000, kOrigin, kOthers[1]);
     const Estimate many = EstimateKernel(kernel, draw, 256, 1000, kOrigin, kOthers[1]);
     const double ratio = std::sqrt(few.mean_square / many.mean_square);
@@ -121,6 +128,25 @@ TEST(IndependentFeatures, EstimateEveryKernelWithoutBias) {
 
 TEST(OrthogonalFeatures, EstimateEveryIsotropicKernelWithoutBias) {
   ExpectNoBias(Draw::kOrthogonal);
+}
+
+TEST(SharedFeatures, EstimateTheGaussianKernelWithoutBias) {
+  ExpectNoBias(Draw::kShared);
+}
+
+TEST(SharedFeatures, AreOneDrawDividedByTheLengths) {
+  const KernelBank bank(MakeDictionary("gaussian", 21), 3, 8, 4, Draw::kShared);
+  for (std::size_t i = 0; i < 21; ++i) {
+    const double length = MakeDictionary("gaussian", 21)[i].length;
+    for (std::size_t at = 0; at < 24; ++at) {
+      const auto base = static_cast<double>(bank.SharedFrequencies()[at]);
+      EXPECT_NEAR(bank.Frequencies(i)[at], base / length, 1e-6 * std::abs(base / length));
+    }
+  }
+}
+
+TEST(SharedFeatures, AreRefusedForOtherKernels) {
+  EXPECT_THROW(KernelBank(MakeDictionary("mixed", 4), 3, 8, 4, Draw::kShared), Error);
 }
 
 TEST(IndependentFeatures, HaveErrorsThatFallAsOneOverTheRootOfTheirNumber) {
@@ -296,7 +322,7 @@ TEST(KernelBank, IsAFunctionOfItsSeed) {
     }
     return all;
   };
-  for (const Draw draw : {Draw::kIndependent, Draw::kOrthogonal}) {
+  for (const Draw draw : {Draw::kIndependent, Draw::kOrthogonal, Draw::kShared}) {
     EXPECT_EQ(numbers(1, draw), numbers(1, draw));
     const auto one = numbers(1, draw);
     const auto two = numbers(2, draw);

@@ -54,6 +54,14 @@ double Loss::Slope(double f, double y) const {
   return 0;
 }
 
+void Loss::Slopes(std::span<const float> f, double y, std::span<double> slopes) const {
+  if (kind == LossKind::kSquared) {  // as above
+    for (std::size_t i = 0; i < f.size(); ++i) slopes[i] = 2 * (static_cast<double>(f[i]) - y);
+  } else {
+    for (std::size_t i = 0; i < f.size(); ++i) slopes[i] = Slope(static_cast<double>(f[i]), y);
+  }
+}
+
 double Loss::Predicted(double f) const {
   return kind == LossKind::kLogistic ? Sigmoid(f) : f;
 }

@@ -22,6 +22,8 @@ struct Loss {
   void Values(std::span<const float> f, double y, std::span<double> values) const;
   /// d Value / d f.
   double Slope(double f, double y) const;
+  /// Slope of every f for one label.
+  void Slopes(std::span<const float> f, double y, std::span<double> slopes) const;
   /// What a user calls the prediction: f itself, or the probability of label 1 (logistic).
   double Predicted(double f) const;
 };

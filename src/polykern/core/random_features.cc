@@ -24,68 +24,98 @@ float* Aligned(std::vector<FloatLanes>& buffer, std::size_t count) {
   return buffer.data()->lane;
 }
 
-/// The size of a sample in double, so that neither tiny nor huge ones lose it; infinite if a value
-/// is not finite.
-double Norm(std::span<const float> sample) {
-  double square = 0;
-  for (const float value : sample)
-    square += static_cast<double>(value) * static_cast<double>(value);
-  return std::isfinite(square) ? std::sqrt(square) : std::numeric_limits<double>::infinity();
+/// At least ||x||, of `count` numbers that may belong to several samples of `dimension` numbers.
+/// Infinite if one is not finite. In double, so that neither tiny nor huge samples lose it.
+double NormBound(const float* x, std::size_t count, std::size_t dimension) {
+  const Tag tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const Vec infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
+  Vec most = hn::Zero(tag);
+  const auto take = [&](Vec value) {
+    most = hn::Max(most, hn::IfThenElse(hn::IsNaN(value), infinity, hn::Abs(value)));
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) take(hn::LoadU(tag, x + i));
+  for (; i < count; ++i) take(hn::Set(tag, x[i]));
+  return std::sqrt(static_cast<double>(dimension)) *
+         static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, most)));
 }
 
 /// |rho . x| <= ||rho|| ||x||: most kernels need no test for large angles at all.
-bool MayBeLarge(const KernelBank& bank, std::size_t kernel, double norm) {
-  return !(static_cast<double>(bank.LongestFrequency(kernel)) * norm <
-           static_cast<double>(kLargeAngle));
+bool MayBeLarge(const KernelBank& bank, std::size_t first, std::size_t count, double norm) {
+  bool large = false;
+  for (std::size_t i = first; i < std::min(bank.kernels(), first + count); ++i) {
+    const double most = static_cast<double>(bank.LongestFrequency(i)) * norm;
+    large = large || !(most < static_cast<double>(kLargeAngle));
+  }
+  return large;
 }
 
-/// Calls found(slot, kernel) for what a client wants.
+/// Calls found(kernel, place of its features) for what a client wants.
 template <class Found>
-void ForEachWanted(const FeatureJob& job, std::size_t client, const Found& found) {
-  for (std::size_t slot = 0; slot < job.wanted_per_client; ++slot) {
-    const std::size_t at = client * job.wanted_per_client + slot;
-    if (job.wanted[at] != kNoKernel) found(at, job.wanted[at]);
+void ForEachWanted(const KernelBank& bank, const FeatureJob& job, std::size_t client,
+                   const Found& found) {
+  if (job.first.empty()) return;
+  for (std::size_t at = job.first[client]; at < job.first[client + 1]; ++at) {
+    found(job.wanted[at], job.z.data() + at * bank.feature_size());
   }
+}
+
+/// Samples of `count` clients side by side, 0 in the lanes beyond them.
+float* Transpose(const KernelBank& bank, const FeatureJob& job, std::size_t first,
+                 std::size_t count, std::size_t width, FeatureScratch& scratch) {
+  const std::size_t dimension = bank.dimension();
+  float* x = Aligned(scratch.x, dimension * width);
+  for (std::size_t lane = 0; lane < width; ++lane) {
+    const float* sample = job.x.data() + (first + lane) * dimension;
+    for (std::size_t c = 0; c < dimension; ++c) {
+      x[c * width + lane] = lane < count ? sample[c] : 0.0F;
+    }
+  }
+  return x;
+}
+
+/// Angles of the shared draw: features x width; null if every kernel has a draw of its own.
+template <int kWide>
+const float* BaseAngles(const KernelBank& bank, const float* x, FeatureScratch& scratch) {
+  if (bank.SharedFrequencies().empty()) return nullptr;
+  using Lanes = ClientLanes<kWide>;
+  const std::size_t width = kWide * hn::Lanes(Tag());
+  const Lanes lanes{bank, x, nullptr, 0};
+  float* base = Aligned(scratch.base, bank.features() * width);
+  for (std::size_t j = 0; j < bank.features();) {
+    const std::size_t count = Lanes::AtOnce(bank.features() - j);
+    lanes.Project(bank.SharedFrequencies().data() + j * bank.dimension(), count, base + j * width);
+    j += count;
+  }
+  return base;
 }
 
 template <int kWide>
 void EvaluateClientLanes(const KernelBank& bank, const FeatureJob& job, std::size_t first,
                          std::size_t count, FeatureScratch& scratch) {
   const std::size_t width = kWide * hn::Lanes(Tag());
-  const std::size_t dimension = bank.dimension();
   const std::size_t kernels = bank.kernels();
-  const std::size_t size = bank.feature_size();
-  float* x = Aligned(scratch.x, dimension * width);
-  double norm = 0;
-  for (std::size_t lane = 0; lane < width; ++lane) {
-    if (lane < count) {
-      const auto sample = job.x.subspan((first + lane) * dimension, dimension);
-      norm = std::max(norm, Norm(sample));
-      for (std::size_t c = 0; c < dimension; ++c) x[c * width + lane] = sample[c];
-    } else {
-      for (std::size_t c = 0; c < dimension; ++c) x[c * width + lane] = 0;
-    }
-  }
-  scratch.slots.assign(kernels * width, nullptr);
+  const float* x = Transpose(bank, job, first, count, width, scratch);
+  const double norm = NormBound(x, bank.dimension() * width, bank.dimension());
+  scratch.slots.resize(kernels * width);
   scratch.wanted.assign(kernels, 0);
   for (std::size_t lane = 0; lane < count; ++lane) {
-    ForEachWanted(job, first + lane, [&](std::size_t at, std::size_t kernel) {
-      scratch.wanted[kernel] |= std::uint64_t{1} << lane;
-      scratch.slots[kernel * width + lane] = job.z.data() + at * size;
+    ForEachWanted(bank, job, first + lane, [&](std::size_t kernel, float* place) {
+      scratch.wanted[kernel] |= kOne << lane;
+      scratch.slots[kernel * width + lane] = place;
     });
   }
   float* f = Aligned(scratch.f, kernels * width);
-  const ClientLanes<kWide> lanes{bank, x, 1 / std::sqrt(static_cast<float>(bank.features()))};
-  Sink sink;
+  const ClientLanes<kWide> lanes{bank, x, BaseAngles<kWide>(bank, x, scratch),
+                                 1 / std::sqrt(static_cast<float>(bank.features()))};
   for (std::size_t i = 0; i < kernels; ++i) {
-    sink.lanes = scratch.wanted[i];
-    if (sink.lanes != 0) std::copy_n(&scratch.slots[i * width], width, sink.place);
-    const Sink* wanted = sink.lanes == 0 ? nullptr : &sink;
-    const float* theta = job.theta.data() + i * size;
-    if (MayBeLarge(bank, i, norm)) {
-      lanes.template Kernel<true>(i, theta, wanted, f + i * width);
+    const Sink sink{scratch.wanted[i], &scratch.slots[i * width]};
+    const float* theta = job.theta.data() + i * bank.feature_size();
+    if (MayBeLarge(bank, i, 1, norm)) {
+      lanes.template Kernel<true>(i, theta, sink, f + i * width);
     } else {
-      lanes.template Kernel<false>(i, theta, wanted, f + i * width);
+      lanes.template Kernel<false>(i, theta, sink, f + i * width);
     }
   }
   for (std::size_t lane = 0; lane < count; ++lane) {
@@ -99,7 +129,7 @@ const float* PackTheta(const KernelBank& bank, std::span<const float> theta,
                        FeatureScratch& scratch) {
   const Tag tag;
   const std::size_t size = bank.feature_size();
-  const std::size_t packs = (bank.kernels() + kMostLanes - 1) / kMostLanes;
+  const std::size_t packs = bank.packs();
   float* packed = Aligned(scratch.theta, packs * size * kMostLanes);
   for (std::size_t i = 0; i < packs * kMostLanes; i += kGroup) {
     float* out = packed + i / kMostLanes * size * kMostLanes + i % kMostLanes;
@@ -125,76 +155,209 @@ const float* PackTheta(const KernelBank& bank, std::span<const float> theta,
   return packed;
 }
 
+/// What KernelLanes needs for `clients` clients from `first` on: room for f, where features go, and
+/// the norms.
+struct KernelTile {
+  KernelTile(const KernelBank& b, const FeatureJob& job, std::size_t first, std::size_t clients,
+             const float* packed_theta, FeatureScratch& scratch)
+      : bank(b),
+        theta(packed_theta),
+        scale(1 / std::sqrt(static_cast<float>(b.features()))),
+        stride(b.packs() * kMostLanes),
+        f(Aligned(scratch.f, clients * stride)),
+        slots(scratch.slots),
+        wanted(scratch.wanted) {
+    slots.resize(clients * stride);
+    wanted.assign(clients * bank.packs(), 0);
+    for (std::size_t k = 0; k < clients; ++k) {
+      ForEachWanted(bank, job, first + k, [&](std::size_t kernel, float* place) {
+        slots[k * stride + kernel] = place;
+        wanted[k * bank.packs() + kernel / kMostLanes] |= kOne << kernel % kMostLanes;
+      });
+    }
+  }
+
+  Sink SinkOf(std::size_t client, std::size_t kernel) const {
+    const std::uint64_t pack = wanted[client * bank.packs() + kernel / kMostLanes];
+    return {(pack >> kernel % kMostLanes) & AllLanes(), slots.data() + client * stride + kernel};
+  }
+
+  /// Features from KernelBank::kBlock * block on of the kernels from `kernel` on, for one client.
+  template <bool kLarge>
+  HWY_INLINE void FinishBlock(const float* angle, std::size_t angle_stride, std::size_t block,
+                              std::size_t kernel, const Sink& sink, Vec& sum) const {
+    const std::size_t j = block * KernelBank::kBlock;
+    const std::size_t pack = kernel / kMostLanes * bank.feature_size() * kMostLanes;
+    const float* own = theta + pack + kernel % kMostLanes;
+    Finish<kLarge>(
+        angle, angle_stride, std::min(KernelBank::kBlock, bank.features() - j), bank.features(),
+        scale, [&](std::size_t at) { return hn::Load(Tag(), own + at * kMostLanes); }, j, sink,
+        sum);
+  }
+
+  const float* Rho(std::size_t kernel, std::size_t block) const {
+    return bank.PackedFrequencies(kernel / kMostLanes, block)->lane + kernel % kMostLanes;
+  }
+
+  const KernelBank& bank;
+  const float* theta;  // packed
+  float scale;         // 1 / sqrt(D)
+  std::size_t stride;  // between the clients' f
+  float* f;
+  std::vector<float*>& slots;
+  std::vector<std::uint64_t>& wanted;
+};
+
+template <int kClients, bool kLarge>
+void EvaluateKernelVector(const KernelTile& tile, std::size_t kernel, const float* x,
+                          const float* base) {
+  // Features whose projections are computed together: as many as the registers hold.
+  constexpr int kCount = HWY_TARGET <= HWY_AVX3 || kClients == 1 ? 2 * kGroup : kGroup;
+  const Tag tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const KernelBank& bank = tile.bank;
+  HWY_ALIGN float angle[KernelBank::kBlock * kClients * kMostLanes];
+  Vec f[kClients];
+  Sink sinks[kClients];
+  for (int k = 0; k < kClients; ++k) {
+    f[k] = hn::Zero(tag);
+    sinks[k] = tile.SinkOf(k, kernel);
+  }
+  for (std::size_t block = 0; block < bank.blocks(); ++block) {
+    const std::size_t j = block * KernelBank::kBlock;
+    const std::size_t count = std::min(KernelBank::kBlock, bank.features() - j);
+    if (base != nullptr) {
+      const Vec scales = hn::LoadU(tag, bank.Scales().data() + kernel);
+      for (std::size_t a = 0; a < count * kClients; ++a) {
+        const float projection = base[(j + a / kClients) * lanes + a % kClients];
+        hn::Store(hn::Mul(scales, hn::Set(tag, projection)), tag, angle + a * lanes);
+      }
+    } else {
+      for (std::size_t g = 0; g < count; g += kCount) {
+        KernelLanes::Project<kClients, kCount>(tile.Rho(kernel, block) + g * kMostLanes, x,
+                                               bank.dimension(), angle + g * kClients * lanes);
+      }
+    }
+    for (int k = 0; k < kClients; ++k) {
+      tile.FinishBlock<kLarge>(angle + k * lanes, kClients * lanes, block, kernel, sinks[k], f[k]);
+    }
+  }
+  for (int k = 0; k < kClients; ++k) hn::Store(f[k], tag, tile.f + k * tile.stride + kernel);
+}
+
+/// f of the tile's clients, which are complete but for the factor 1 / sqrt(D).
+void WriteF(const KernelTile& tile, const FeatureJob& job, std::size_t first, std::size_t clients) {
+  const std::size_t kernels = tile.bank.kernels();
+  for (std::size_t k = 0; k < clients; ++k) {
+    float* out = job.f.data() + (first + k) * kernels;
+    for (std::size_t i = 0; i < kernels; ++i) out[i] = tile.f[k * tile.stride + i] * tile.scale;
+  }
+}
+
 template <int kClients>
 void EvaluateKernelLanes(const KernelBank& bank, const FeatureJob& job, std::size_t first,
                          const float* theta, FeatureScratch& scratch) {
   const std::size_t lanes = hn::Lanes(Tag());
-  const std::size_t dimension = bank.dimension();
-  const std::size_t kernels = bank.kernels();
-  const std::size_t size = bank.feature_size();
-  double norm = 0;
-  for (int k = 0; k < kClients; ++k) {
-    norm = std::max(norm, Norm(job.x.subspan((first + k) * dimension, dimension)));
+  const KernelTile tile(bank, job, first, kClients, theta, scratch);
+  const float* x = job.x.data() + first * bank.dimension();
+  const double norm = NormBound(x, kClients * bank.dimension(), bank.dimension());
+  const float* base = nullptr;
+  if (!bank.SharedFrequencies().empty()) {
+    base = BaseAngles<1>(bank, Transpose(bank, job, first, kClients, lanes, scratch), scratch);
   }
-  const std::size_t f_stride = (kernels + kMostLanes - 1) / kMostLanes * kMostLanes;
-  float* f = Aligned(scratch.f, kClients * f_stride);
-  const KernelLanes<kClients> tile{bank, 1 / std::sqrt(static_cast<float>(bank.features()))};
-  Sink sinks[kClients];
-  for (std::size_t i = 0; i < kernels; i += lanes) {
-    for (int k = 0; k < kClients; ++k) {
-      sinks[k].lanes = 0;
-      ForEachWanted(job, first + k, [&](std::size_t at, std::size_t kernel) {
-        if (kernel < i || kernel >= i + lanes) return;
-        sinks[k].lanes |= std::uint64_t{1} << (kernel - i);
-        sinks[k].place[kernel - i] = job.z.data() + at * size;
-      });
-    }
-    bool large = false;
-    for (std::size_t n = i; n < std::min(kernels, i + lanes); ++n) {
-      large = large || MayBeLarge(bank, n, norm);
-    }
-    const float* rho = bank.PackedFrequencies(i / kMostLanes)->lane + i % kMostLanes;
-    const float* weights = theta + i / kMostLanes * size * kMostLanes + i % kMostLanes;
-    const float* x = job.x.data() + first * dimension;
-    if (large) {
-      tile.template Kernels<true>(rho, weights, x, sinks, f + i, f_stride);
+  for (std::size_t i = 0; i < bank.kernels(); i += lanes) {
+    if (MayBeLarge(bank, i, lanes, norm)) {
+      EvaluateKernelVector<kClients, true>(tile, i, x, base);
     } else {
-      tile.template Kernels<false>(rho, weights, x, sinks, f + i, f_stride);
+      EvaluateKernelVector<kClients, false>(tile, i, x, base);
     }
   }
-  for (int k = 0; k < kClients; ++k) {
-    std::copy_n(f + k * f_stride, kernels, job.f.data() + (first + k) * kernels);
+  WriteF(tile, job, first, kClients);
+}
+
+/// The columns of a sample that are not 0, client after client.
+void FindColumns(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
+  scratch.starts.assign(1, 0);
+  scratch.columns.clear();
+  scratch.values.clear();
+  for (std::size_t k = 0; k < job.clients; ++k) {
+    for (std::size_t c = 0; c < bank.dimension(); ++c) {
+      const float value = job.x[k * bank.dimension() + c];
+      if (value == 0) continue;
+      scratch.columns.push_back(static_cast<std::uint32_t>(c));
+      scratch.values.push_back(value);
+    }
+    scratch.starts.push_back(scratch.columns.size());
   }
 }
 
+/// Samples that are mostly 0. A block of frequencies is used for all clients before the next, so
+/// that it comes from memory once.
+void EvaluateSparse(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
+  const Tag tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  FindColumns(bank, job, scratch);
+  const KernelTile tile(bank, job, 0, job.clients, PackTheta(bank, job.theta, scratch), scratch);
+  std::fill_n(tile.f, job.clients * tile.stride, 0.0F);
+  const double norm = NormBound(job.x.data(), job.x.size(), bank.dimension());
+  HWY_ALIGN float angle[KernelBank::kBlock * kMostLanes];
+  for (std::size_t i = 0; i < bank.kernels(); i += lanes) {
+    const bool large = MayBeLarge(bank, i, lanes, norm);
+    for (std::size_t block = 0; block < bank.blocks(); ++block) {
+      const float* rho = tile.Rho(i, block);
+      for (std::size_t k = 0; k < job.clients; ++k) {
+        const std::size_t start = scratch.starts[k];
+        KernelLanes::Project(rho,
+                             {scratch.columns.data() + start, scratch.values.data() + start,
+                              scratch.starts[k + 1] - start},
+                             angle);
+        float* sum = tile.f + k * tile.stride + i;
+        Vec f = hn::Load(tag, sum);
+        if (large) {
+          tile.FinishBlock<true>(angle, lanes, block, i, tile.SinkOf(k, i), f);
+        } else {
+          tile.FinishBlock<false>(angle, lanes, block, i, tile.SinkOf(k, i), f);
+        }
+        hn::Store(f, tag, sum);
+      }
+    }
+  }
+  WriteF(tile, job, 0, job.clients);
+}
+
+/// True if leaving out the zeros pays: it costs a load for every multiplication.
+bool IsSparse(const KernelBank& bank, const FeatureJob& job) {
+  constexpr std::size_t kLeastDimension = 32;
+  constexpr std::size_t kLeastZeros = 4;  // columns per column that is not 0
+  if (bank.dimension() < kLeastDimension || !bank.SharedFrequencies().empty()) return false;
+  std::size_t filled = 0;
+  for (const float value : job.x) filled += value != 0 ? 1 : 0;
+  return filled * kLeastZeros <= job.x.size();
+}
+
 void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
+  if (IsSparse(bank, job)) return EvaluateSparse(bank, job, scratch);
   const std::size_t lanes = hn::Lanes(Tag());
   // Vectors per feature that a few clients take in either layout.
   const std::size_t per_client = (bank.kernels() + lanes - 1) / lanes;
   const float* theta = nullptr;
   for (std::size_t first = 0; first < job.clients;) {
     const std::size_t left = job.clients - first;
+    std::size_t count = 0;
     if (left >= 2 * lanes || (left > lanes && (left - lanes) * per_client >= bank.kernels())) {
-      const std::size_t count = std::min(left, 2 * lanes);
+      count = std::min(left, 2 * lanes);
       EvaluateClientLanes<2>(bank, job, first, count, scratch);
-      first += count;
     } else if (left * per_client >= bank.kernels()) {
-      const std::size_t count = std::min(left, lanes);
+      count = std::min(left, lanes);
       EvaluateClientLanes<1>(bank, job, first, count, scratch);
-      first += count;
     } else {
       if (theta == nullptr) theta = PackTheta(bank, job.theta, scratch);
-      if (left >= 3) {
-        EvaluateKernelLanes<3>(bank, job, first, theta, scratch);
-        first += 3;
-      } else if (left == 2) {
-        EvaluateKernelLanes<2>(bank, job, first, theta, scratch);
-        first += 2;
-      } else {
-        EvaluateKernelLanes<1>(bank, job, first, theta, scratch);
-        first += 1;
-      }
+      count = std::min<std::size_t>(left, 3);
+      if (count == 3) EvaluateKernelLanes<3>(bank, job, first, theta, scratch);
+      if (count == 2) EvaluateKernelLanes<2>(bank, job, first, theta, scratch);
+      if (count == 1) EvaluateKernelLanes<1>(bank, job, first, theta, scratch);
     }
+    first += count;
   }
 }
 
@@ -211,7 +374,9 @@ HWY_EXPORT(Evaluate);
 void EvaluateKernels(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
   assert(job.x.size() == job.clients * bank.dimension());
   assert(job.theta.size() == bank.kernels() * bank.feature_size());
-  assert(job.wanted.size() == job.clients * job.wanted_per_client);
+  assert(job.first.empty()
+             ? job.wanted.empty()
+             : job.first.size() == job.clients + 1 && job.first.back() == job.wanted.size());
   assert(job.f.size() == job.clients * bank.kernels());
   assert(job.z.size() == job.wanted.size() * bank.feature_size());
   HWY_DYNAMIC_DISPATCH(Evaluate)(bank, job, scratch);

@@ -27,9 +27,9 @@ struct Output {
 struct Scene {
   KernelBank bank;
   std::vector<float> theta;
-  std::vector<float> x;  // clients x dimension
-  std::size_t per_client = 0;
-  std::vector<std::uint32_t> wanted;  // clients x per_client
+  std::vector<float> x;            // clients x dimension
+  std::vector<std::size_t> first;  // client c wants wanted[first[c]] .. wanted[first[c + 1] - 1]
+  std::vector<std::uint32_t> wanted = {};
 
   std::size_t clients() const { return x.size() / bank.dimension(); }
 
@@ -37,7 +37,7 @@ struct Scene {
     Output out;
     out.f.assign(clients() * bank.kernels(), kUntouched);
     out.z.assign(wanted.size() * bank.feature_size(), kUntouched);
-    EvaluateKernels(bank, {clients(), x, theta, wanted, per_client, out.f, out.z}, scratch);
+    EvaluateKernels(bank, {clients(), x, theta, first, wanted, out.f, out.z}, scratch);
     return out;
   }
   Output Evaluate() const {
@@ -45,43 +45,59 @@ struct Scene {
     return Evaluate(scratch);
   }
 
+  /// The features of kernel i of client k in an output; empty if it does not want them.
+  std::span<const float> FeaturesOf(const Output& out, std::size_t k, std::uint32_t i) const {
+    for (std::size_t at = first[k]; at < first[k + 1]; ++at) {
+      const std::size_t size = bank.feature_size();
+      if (wanted[at] == i) return std::span(out.z).subspan(at * size, size);
+    }
+    return {};
+  }
+
   /// The same with these clients of the cohort, in this order.
   Scene Cohort(const std::vector<std::size_t>& chosen) const {
-    Scene cohort{bank, theta, {}, per_client, {}};
+    Scene cohort{bank, theta, {}, {0}};
     const auto d = static_cast<std::ptrdiff_t>(bank.dimension());
-    const auto m = static_cast<std::ptrdiff_t>(per_client);
     for (const std::size_t k : chosen) {
       const auto at = static_cast<std::ptrdiff_t>(k);
       cohort.x.insert(cohort.x.end(), x.begin() + at * d, x.begin() + (at + 1) * d);
-      cohort.wanted.insert(cohort.wanted.end(), wanted.begin() + at * m,
-                           wanted.begin() + (at + 1) * m);
+      cohort.wanted.insert(cohort.wanted.end(),
+                           wanted.begin() + static_cast<std::ptrdiff_t>(first[k]),
+                           wanted.begin() + static_cast<std::ptrdiff_t>(first[k + 1]));
+      cohort.first.push_back(cohort.wanted.size());
     }
     return cohort;
   }
 };
 
-/// Clients of moderate size that want `per_client` random distinct kernels, here and there none.
-Scene RandomScene(std::size_t clients, std::size_t kernels, std::size_t features,
-                  std::size_t dimension, std::size_t per_client, double scale = 1) {
-  Random random(11, Purpose::kTest, features, dimension);
-  std::vector<float> rho(kernels * features * dimension);
-  for (float& value : rho) value = static_cast<float>(scale * random.Normal());
-  Scene scene{KernelBank(rho, kernels, features, dimension), {}, {}, per_client, {}};
-  for (std::size_t i = 0; i < kernels * 2 * features; ++i) {
+/// Clients of moderate size that want up to `most_wanted` random distinct kernels.
+Scene SceneOf(const KernelBank& bank, std::size_t clients, std::size_t most_wanted) {
+  Random random(11, Purpose::kTest, bank.features(), bank.dimension());
+  Scene scene{bank, {}, {}, {0}};
+  for (std::size_t i = 0; i < bank.kernels() * bank.feature_size(); ++i) {
     scene.theta.push_back(static_cast<float>(random.Normal()));
   }
-  std::vector<std::uint32_t> all(kernels);
+  std::vector<std::uint32_t> all(bank.kernels());
   std::iota(all.begin(), all.end(), 0U);
   for (std::size_t k = 0; k < clients; ++k) {
-    for (std::size_t c = 0; c < dimension; ++c) {
+    for (std::size_t c = 0; c < bank.dimension(); ++c) {
       scene.x.push_back(static_cast<float>(2 * random.Uniform() - 1));
     }
     random.Shuffle(all);
-    for (std::size_t slot = 0; slot < per_client; ++slot) {
-      scene.wanted.push_back(random.Below(4) == 0 ? kNoKernel : all[slot]);
+    for (std::size_t slot = 0; slot < most_wanted; ++slot) {
+      if (random.Below(4) > 0) scene.wanted.push_back(all[slot]);
     }
+    scene.first.push_back(scene.wanted.size());
   }
   return scene;
+}
+
+Scene RandomScene(std::size_t clients, std::size_t kernels, std::size_t features,
+                  std::size_t dimension, std::size_t most_wanted, double scale = 1) {
+  Random random(12, Purpose::kTest, features, dimension);
+  std::vector<float> rho(kernels * features * dimension);
+  for (float& value : rho) value = static_cast<float>(scale * random.Normal());
+  return SceneOf(KernelBank(rho, kernels, features, dimension), clients, most_wanted);
 }
 
 std::vector<std::uint32_t> Bits(std::span<const float> values) {
@@ -93,9 +109,10 @@ std::vector<std::uint32_t> Bits(std::span<const float> values) {
 /// f and z of client `at` in an output of a scene, as bits.
 std::vector<std::uint32_t> ClientBits(const Scene& scene, const Output& out, std::size_t at) {
   const std::size_t n = scene.bank.kernels();
-  const std::size_t size = scene.per_client * scene.bank.feature_size();
+  const std::size_t size = scene.bank.feature_size();
   auto bits = Bits(std::span(out.f).subspan(at * n, n));
-  const auto z = Bits(std::span(out.z).subspan(at * size, size));
+  const auto z = Bits(std::span(out.z).subspan(scene.first[at] * size,
+                                               (scene.first[at + 1] - scene.first[at]) * size));
   bits.insert(bits.end(), z.begin(), z.end());
   return bits;
 }
@@ -103,11 +120,10 @@ std::vector<std::uint32_t> ClientBits(const Scene& scene, const Output& out, std
 /// Sine and cosine of each angle as the library computes them: one kernel, one feature, frequency 1
 /// in one dimension, so that z(x) = (sin x, cos x).
 Output SinesAndCosines(const std::vector<float>& angles) {
-  const Scene scene{KernelBank({1.0F}, 1, 1, 1),
-                    {0, 0},
-                    angles,
-                    1,
-                    std::vector<std::uint32_t>(angles.size(), 0U)};
+  Scene scene{KernelBank({1.0F}, 1, 1, 1), {0, 0}, angles, {}};
+  scene.first.resize(angles.size() + 1);
+  std::iota(scene.first.begin(), scene.first.end(), std::size_t{0});
+  scene.wanted.assign(angles.size(), 0U);
   return scene.Evaluate();
 }
 
@@ -149,12 +165,8 @@ TEST(RandomFeatures, EqualTheSlowVersionInDouble) {
           for (std::size_t j = 0; j < size; ++j)
             f += static_cast<double>(scene.theta[i * size + j]) * z[j];
           EXPECT_NEAR(out.f[k * 3 + i], f, 1e-6);
-          for (std::size_t slot = 0; slot < 2; ++slot) {
-            if (scene.wanted[k * 2 + slot] != i) continue;
-            for (std::size_t j = 0; j < size; ++j) {
-              EXPECT_NEAR(out.z[(k * 2 + slot) * size + j], z[j], 1e-6);
-            }
-          }
+          const auto own = scene.FeaturesOf(out, k, i);
+          for (std::size_t j = 0; j < own.size(); ++j) EXPECT_NEAR(own[j], z[j], 1e-6);
         }
       }
     }
@@ -189,13 +201,10 @@ TEST(RandomFeatures, FollowTheDocumentedOrderOfOperationsBitForBit) {
         }
         EXPECT_EQ(std::bit_cast<std::uint32_t>(out.f[k * 2 + i]),
                   std::bit_cast<std::uint32_t>(f * scale));
-        for (std::size_t slot = 0; slot < 2; ++slot) {
-          if (scene.wanted[k * 2 + slot] != i) continue;
-          const float* z = out.z.data() + (k * 2 + slot) * size;
-          for (std::size_t j = 0; j < features; ++j) {
-            EXPECT_EQ(z[j], scale * pairs[2 * j]);
-            EXPECT_EQ(z[features + j], scale * pairs[2 * j + 1]);
-          }
+        const auto z = scene.FeaturesOf(out, k, i);
+        for (std::size_t j = 0; j < features && !z.empty(); ++j) {
+          EXPECT_EQ(z[j], scale * pairs[2 * j]);
+          EXPECT_EQ(z[features + j], scale * pairs[2 * j + 1]);
         }
       }
     }
@@ -313,7 +322,6 @@ TEST(RandomFeatures, HaveUnitNorm) {
     const Output out = scene.Evaluate();
     const auto size = scene.bank.feature_size();
     for (std::size_t place = 0; place < scene.wanted.size(); ++place) {
-      if (scene.wanted[place] == kNoKernel) continue;
       double norm = 0;
       for (std::size_t j = 0; j < size; ++j) {
         const auto value = static_cast<double>(out.z[place * size + j]);
@@ -377,25 +385,17 @@ TEST(RandomFeatures, OfOtherClientsDoNotSeeANonFiniteSample) {
   }
 }
 
-TEST(RandomFeatures, LeavePlacesThatWantNoKernelUntouched) {
-  Scene scene = RandomScene(33, 4, 6, 2, 3);
-  std::fill(scene.wanted.begin() + 9, scene.wanted.begin() + 30, kNoKernel);
-  const Output out = scene.Evaluate();
-  const auto size = scene.bank.feature_size();
-  for (std::size_t place = 0; place < scene.wanted.size(); ++place) {
-    const auto z = std::span(out.z).subspan(place * size, size);
-    if (scene.wanted[place] == kNoKernel) {
-      EXPECT_THAT(z, testing::Each(kUntouched));
-    } else {
-      EXPECT_THAT(z, testing::Each(testing::Ne(kUntouched)));
-    }
+TEST(RandomFeatures, FillEveryPlaceThatIsWanted) {
+  for (const std::size_t clients : {1U, 2U, 5U, 33U}) {
+    const Scene scene = RandomScene(clients, 4, 6, 2, 3);
+    EXPECT_THAT(scene.Evaluate().z, testing::Each(testing::Ne(kUntouched)));
   }
 }
 
 TEST(RandomFeatures, PredictTheSameWhetherFeaturesAreWantedOrNot) {
   const Scene scene = RandomScene(33, 4, 6, 2, 3);
   Scene nothing = scene;
-  nothing.per_client = 0;
+  nothing.first.clear();
   nothing.wanted.clear();
   EXPECT_EQ(Bits(scene.Evaluate().f), Bits(nothing.Evaluate().f));
 }
@@ -452,6 +452,104 @@ TEST(RandomFeatures, OfAClientDoNotDependOnItsCohortOnAnyTarget) {
   }
 }
 
+/// Samples of which only every `gap`-th column is not 0, here and there none at all.
+Scene SparseScene(std::size_t clients, std::size_t features, std::size_t gap) {
+  Scene scene = RandomScene(clients, 19, features, 60, 3);
+  for (std::size_t k = 0; k < clients; ++k) {
+    for (std::size_t c = 0; c < 60; ++c) {
+      if (k % 7 == 3 || (c + k) % gap != 0) scene.x[k * 60 + c] = 0;
+    }
+  }
+  return scene;
+}
+
+TEST(RandomFeatures, OfSparseSamplesHaveTheBitsOfTheDensePathOnEveryTarget) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const OnlyTarget only(target);
+    for (const std::size_t features : {1U, 4U, 7U, 8U, 13U}) {
+      const Scene sparse = SparseScene(21, features, 9);
+      // A full sample beside each sparse one: so the cohort takes the dense path.
+      const Scene full = RandomScene(21, 19, features, 60, 3);
+      std::vector<std::size_t> all(21);
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      Scene both = sparse;
+      both.x.insert(both.x.end(), full.x.begin(), full.x.end());
+      for (std::size_t k = 0; k < 21; ++k) both.first.push_back(both.wanted.size());
+      const Output fast = sparse.Evaluate();
+      const Output slow = both.Evaluate();
+      for (std::size_t k = 0; k < 21; ++k) {
+        ASSERT_EQ(ClientBits(sparse, fast, k), ClientBits(both, slow, k))
+            << hwy::TargetName(target) << " client " << k;
+      }
+    }
+  }
+}
+
+TEST(RandomFeatures, OfASparseSampleReduceLargeAngles) {
+  Scene scene = SparseScene(6, 5, 9);
+  for (std::size_t k = 0; k < 6; ++k) scene.x[k * 60 + (9 - k) % 9] = 1e6F;
+  const Output out = scene.Evaluate();
+  for (std::size_t k = 0; k < 6; ++k) {
+    for (std::uint32_t i = 0; i < 19; ++i) {
+      const auto z = scene.FeaturesOf(out, k, i);
+      for (std::size_t j = 0; j < 5 && !z.empty(); ++j) {
+        float angle = 0;
+        for (std::size_t c = 0; c < 60; ++c) {
+          angle = std::fma(scene.bank.Frequencies(i)[j * 60 + c], scene.x[k * 60 + c], angle);
+        }
+        if (IsFused(hwy::SupportedTargets())) {
+          EXPECT_NEAR(z[j], std::sin(static_cast<double>(angle)) / std::sqrt(5.0), 2e-7);
+        }
+      }
+    }
+  }
+}
+
+/// The paper's dictionary over one draw.
+Scene SharedScene(std::size_t clients, std::size_t features, std::size_t dimension) {
+  return SceneOf(KernelBank(MakeDictionary("gaussian", 19), dimension, features, 5, Draw::kShared),
+                 clients, 3);
+}
+
+TEST(RandomFeatures, OfASharedDrawEqualTheSlowVersionInDouble) {
+  const Scene scene = SharedScene(37, 10, 3);
+  const Output out = scene.Evaluate();
+  for (std::size_t k = 0; k < 37; ++k) {
+    for (std::uint32_t i = 0; i < 19; ++i) {
+      double f = 0;
+      for (std::size_t j = 0; j < 10; ++j) {
+        double angle = 0;
+        for (std::size_t c = 0; c < 3; ++c) {
+          angle += static_cast<double>(scene.bank.SharedFrequencies()[j * 3 + c]) *
+                   static_cast<double>(scene.x[k * 3 + c]);
+        }
+        angle *= static_cast<double>(scene.bank.Scales()[i]);
+        f += static_cast<double>(scene.theta[i * 20 + j]) * std::sin(angle) +
+             static_cast<double>(scene.theta[i * 20 + 10 + j]) * std::cos(angle);
+      }
+      // Angles reach about 60, known to 60 * 2^-23 in float; 20 weights of size about 1.
+      EXPECT_NEAR(out.f[k * 19 + i], f / std::sqrt(10.0), 1e-4);
+    }
+  }
+}
+
+TEST(RandomFeatures, OfASharedDrawDoNotDependOnTheCohortOnAnyTarget) {
+  const Scene all = SharedScene(37, 10, 3);
+  std::vector<std::uint32_t> fused;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const OnlyTarget only(target);
+    const Output together = all.Evaluate();
+    for (std::size_t k = 0; k < 37; ++k) {
+      const Scene one = all.Cohort({k});
+      ASSERT_EQ(ClientBits(one, one.Evaluate(), 0), ClientBits(all, together, k))
+          << hwy::TargetName(target) << " client " << k;
+    }
+    if (!IsFused(target)) continue;
+    if (fused.empty()) fused = Bits(together.z);
+    EXPECT_EQ(Bits(together.z), fused) << hwy::TargetName(target);
+  }
+}
+
 TEST(RandomFeatures, OfALargeClientDoNotSeeANonFiniteNeighbour) {
   const KernelBank bank({1.0F}, 1, 1, 1);
   const std::array<float, 2> theta = {1, 0};  // f = sin(x)
@@ -459,8 +557,8 @@ TEST(RandomFeatures, OfALargeClientDoNotSeeANonFiniteNeighbour) {
   std::array<float, 1> alone{};
   std::array<float, 3> together{};
   FeatureScratch scratch;
-  EvaluateKernels(bank, {1, std::array{1e8F}, theta, {}, 0, alone, {}}, scratch);
-  EvaluateKernels(bank, {3, std::array{1e8F, nan, 1.0F}, theta, {}, 0, together, {}}, scratch);
+  EvaluateKernels(bank, {1, std::array{1e8F}, theta, {}, {}, alone, {}}, scratch);
+  EvaluateKernels(bank, {3, std::array{1e8F, nan, 1.0F}, theta, {}, {}, together, {}}, scratch);
   EXPECT_EQ(std::bit_cast<std::uint32_t>(together[0]), std::bit_cast<std::uint32_t>(alone[0]));
 }
 
@@ -469,7 +567,7 @@ TEST(RandomFeatures, ReduceLargeAnglesOfTinySamples) {
   const std::array<float, 2> theta = {1, 0};
   std::array<float, 1> f{};
   FeatureScratch scratch;
-  EvaluateKernels(bank, {1, std::array{1e-23F}, theta, {}, 0, f, {}}, scratch);
+  EvaluateKernels(bank, {1, std::array{1e-23F}, theta, {}, {}, f, {}}, scratch);
   EXPECT_NEAR(f[0], std::sin(static_cast<double>(std::fma(1e30F, 1e-23F, 0.0F))), 1e-7);
 }
 

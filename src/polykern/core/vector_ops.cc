@@ -128,23 +128,22 @@ double SquaresLoop(const float* a, std::size_t count) {
       [&](std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(a[i]); });
 }
 
-void ScaledRowsLoop(const ScaledRows& first, const ScaledRows& second, std::size_t width,
-                    float* out) {
-  const Floats tag;
-  const std::size_t lanes = hn::Lanes(tag);
-  for (std::size_t r = 0; r < first.rows.size(); ++r, out += width) {
-    const float* x = first.matrix.data() + first.rows[r] * width;
-    const float* y = second.matrix.data() + second.rows[r] * width;
-    const float a = first.factors[r];
-    const float b = second.factors[r];
-    const auto va = hn::Set(tag, a);
-    const auto vb = hn::Set(tag, b);
+void ScaledRowsLoop(const float* factors, const ScaledRows& added, std::size_t width,
+                    float* values) {
+  for (std::size_t r = 0; r < added.rows.size(); ++r, values += width) {
+    const float* y = added.matrix.data() + added.rows[r] * width;
     std::size_t i = 0;
-    for (; i + lanes <= width; i += lanes) {
-      const auto from_x = hn::Mul(va, hn::LoadU(tag, x + i));
-      hn::StoreU(hn::Add(from_x, hn::Mul(vb, hn::LoadU(tag, y + i))), tag, out + i);
-    }
-    for (; i < width; ++i) out[i] = a * x[i] + b * y[i];
+    const auto take = [&](auto tag) HWY_ATTR {  // as many whole vectors as fit
+      const auto a = hn::Set(tag, factors[r]);
+      const auto b = hn::Set(tag, added.factors[r]);
+      for (; i + hn::Lanes(tag) <= width; i += hn::Lanes(tag)) {
+        const auto own = hn::Mul(a, hn::LoadU(tag, values + i));
+        hn::StoreU(hn::Add(own, hn::Mul(b, hn::LoadU(tag, y + i))), tag, values + i);
+      }
+    };
+    take(Floats());
+    take(hn::CappedTag<float, 4>());
+    take(hn::CappedTag<float, 1>());
   }
 }
 
@@ -171,18 +170,44 @@ void RoundLoop(const float* values, std::span<const std::uint32_t> which, std::s
   // Adding 1.5 * 2^52 * unit leaves round(value / unit) in the low bits.
   const double magic = 0x1.8p52 * unit;
   const auto magic_bits = std::bit_cast<std::int64_t>(magic);
-  for (std::size_t r = 0; r < which.size(); ++r, values += width) {
+  for (std::size_t r = 0; r < which.size();) {
+    // Neighbouring rows that go to neighbouring rows are one long row.
+    std::size_t end = r + 1;
+    while (end < which.size() && which[end] == which[end - 1] + 1) ++end;
+    const std::size_t count = (end - r) * width;
     std::int64_t* sums = all_sums + which[r] * width;
     std::size_t i = 0;
-    for (; i + lanes <= width; i += lanes) {
+    for (; i + lanes <= count; i += lanes) {
       const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
       const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
       const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
       hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
     }
-    for (; i < width; ++i) {
+    for (; i < count; ++i) {
       sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
     }
+    values += count;
+    r = end;
+  }
+}
+
+void SubtractLoop(const std::int64_t* sums, double factor, double* model, float* rounded,
+                  std::size_t count) {
+  const Doubles tag;
+  const Halves half;
+  const hn::RebindToSigned<Doubles> integers;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto by = hn::Set(tag, factor);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto sum = hn::ConvertTo(tag, hn::LoadU(integers, sums + i));
+    const auto value = hn::Sub(hn::LoadU(tag, model + i), hn::Mul(by, sum));
+    hn::StoreU(value, tag, model + i);
+    hn::StoreU(hn::DemoteTo(half, value), half, rounded + i);
+  }
+  for (; i < count; ++i) {
+    model[i] -= factor * static_cast<double>(sums[i]);
+    rounded[i] = static_cast<float>(model[i]);
   }
 }
 
@@ -202,6 +227,7 @@ HWY_EXPORT(SquaresLoop);
 HWY_EXPORT(ScaledRowsLoop);
 HWY_EXPORT(WithinLoop);
 HWY_EXPORT(RoundLoop);
+HWY_EXPORT(SubtractLoop);
 
 void ExpOfNegatives(std::span<double> values) {
   HWY_DYNAMIC_DISPATCH(ExpLoop)(values.data(), values.size());
@@ -225,11 +251,11 @@ double SumOfSquares(std::span<const float> a) {
   return HWY_DYNAMIC_DISPATCH(SquaresLoop)(a.data(), a.size());
 }
 
-void AddScaledRows(const ScaledRows& first, const ScaledRows& second, std::size_t width,
-                   std::span<float> out) {
-  assert(first.rows.size() == second.rows.size() && out.size() == first.rows.size() * width);
-  assert(first.factors.size() == first.rows.size() && second.factors.size() == second.rows.size());
-  HWY_DYNAMIC_DISPATCH(ScaledRowsLoop)(first, second, width, out.data());
+void ScaleAndAddRows(std::span<const float> factors, const ScaledRows& added, std::size_t width,
+                     std::span<float> values) {
+  assert(factors.size() == added.rows.size() && values.size() == factors.size() * width);
+  assert(added.factors.size() == added.rows.size());
+  HWY_DYNAMIC_DISPATCH(ScaledRowsLoop)(factors.data(), added, width, values.data());
 }
 
 bool AllWithin(std::span<const float> values, float limit) {
@@ -240,6 +266,13 @@ void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t
                     std::size_t width, double unit, std::span<std::int64_t> sums) {
   assert(values.size() == which.size() * width);
   HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), which, width, unit, sums.data());
+}
+
+void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> model,
+                    std::span<float> rounded) {
+  assert(model.size() == sums.size() && rounded.size() == sums.size());
+  HWY_DYNAMIC_DISPATCH(SubtractLoop)
+  (sums.data(), factor, model.data(), rounded.data(), sums.size());
 }
 
 }  // namespace polykern

@@ -33,9 +33,9 @@ struct ScaledRows {
   std::span<const float> matrix;
 };
 
-/// Row r of out = first's r-th scaled row + second's; rows have `width` numbers.
-void AddScaledRows(const ScaledRows& first, const ScaledRows& second, std::size_t width,
-                   std::span<float> out);
+/// Row r of values = factors[r] * itself + the r-th scaled row; rows have `width` numbers.
+void ScaleAndAddRows(std::span<const float> factors, const ScaledRows& added, std::size_t width,
+                     std::span<float> values);
 
 /// True if all |values[i]| <= limit; false if one is NaN.
 bool AllWithin(std::span<const float> values, float limit);
@@ -44,5 +44,9 @@ bool AllWithin(std::span<const float> values, float limit);
 /// results are below 2^51 in size.
 void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
                     std::size_t width, double unit, std::span<std::int64_t> sums);
+
+/// model -= factor * sums, both kept in full precision; rounded is the model as floats.
+void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> model,
+                    std::span<float> rounded);
 
 }  // namespace polykern

@@ -88,22 +88,39 @@ TEST(VectorOps, ExpIsWithinTwoUnitsInTheLastPlace) {
   });
 }
 
-TEST(VectorOps, AddScaledRowsTakesEachRowWhereItIsTold) {
+TEST(VectorOps, ScaleAndAddRowsTakesEachRowWhereItIsTold) {
   OnEveryTarget([] {
     for (std::size_t width = 1; width < 40; ++width) {
-      const auto x = Floats(4 * width);
+      const auto x = Floats(2 * width);
       const auto y = Floats(3 * width);
       const std::vector<float> a = {0.3F, 2.5F};
       const std::vector<float> b = {-1.7F, 0.1F};
-      const std::vector<std::uint32_t> of_x = {1, 3};
       const std::vector<std::uint32_t> of_y = {2, 0};
-      std::vector<float> out(2 * width);
-      AddScaledRows({a, of_x, x}, {b, of_y, y}, width, out);
-      for (std::size_t i = 0; i < out.size(); ++i) {
+      std::vector<float> values = x;
+      ScaleAndAddRows(a, {b, of_y, y}, width, values);
+      for (std::size_t i = 0; i < values.size(); ++i) {
         const std::size_t r = i / width;
-        const float first = a[r] * x[of_x[r] * width + i % width];
         const float second = b[r] * y[of_y[r] * width + i % width];
-        EXPECT_EQ(out[i], first + second);
+        EXPECT_EQ(values[i], a[r] * x[i] + second);
+      }
+    }
+  });
+}
+
+TEST(VectorOps, SubtractScaledKeepsTheModelInDouble) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 40; ++count) {
+      std::vector<std::int64_t> sums;
+      for (const double value : Doubles(count, -0x1p62, 0x1p62)) {
+        sums.push_back(static_cast<std::int64_t>(value) / (sums.size() % 2 == 0 ? 1 : 1 << 30));
+      }
+      const auto before = Doubles(count, -3, 3);
+      auto model = before;
+      std::vector<float> rounded(count);
+      SubtractScaled(sums, 0x1p-60 / 3, model, rounded);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(model[i], before[i] - 0x1p-60 / 3 * static_cast<double>(sums[i]));
+        EXPECT_EQ(rounded[i], static_cast<float>(model[i]));
       }
     }
   });
@@ -129,8 +146,8 @@ TEST(VectorOps, AllWithinSeesOneBadNumberAnywhere) {
 TEST(VectorOps, AddRoundedRowsRoundsToTheNearestMultiple) {
   OnEveryTarget([] {
     for (std::size_t width = 1; width < 40; ++width) {
-      const auto values = Floats(3 * width);
-      const std::vector<std::uint32_t> which = {1, 3, 1};
+      const auto values = Floats(5 * width);
+      const std::vector<std::uint32_t> which = {1, 3, 1, 2, 3};
       std::vector<std::int64_t> expected(4 * width, -7);
       std::vector<std::int64_t> sums = expected;
       AddRoundedRows(values, which, width, 0x1p-10, sums);

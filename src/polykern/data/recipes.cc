@@ -136,6 +136,7 @@ Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
   DatasetOptions options = recipe.columns;
   options.table.rows_per_file = recipe.rows_per_site;
   options.scaling = scaling;
+  options.scaling.background = recipe.background;
   Dataset data = LoadDataset(paths, options);
   for (std::size_t site = 0; recipe.rows_per_site > 0 && site < paths.size(); ++site) {
     const auto rows = static_cast<std::size_t>(std::ranges::count(data.site, site));

@@ -22,7 +22,7 @@ struct Recipe {
   std::size_t clients = 0;              ///< in the paper
   std::size_t steps = 0;                ///< in the paper
   Split split = Split::kIid;            ///< in the paper
-  double background = 0;  ///< a good ScalingOptions::background; LoadRecipe does not use it
+  double background = 0;  ///< of ScalingOptions: the value of most cells, which becomes 0
 
   /// The paper's deal with this seed.
   SplitOptions PaperSplit(std::uint64_t seed) const;

@@ -56,6 +56,7 @@ Source OpenFleet(const SourceOptions& options) {
   FleetOptions fleet;
   fleet.clients = options.clients.value_or(fleet.clients);
   fleet.steps = options.steps.value_or(fleet.steps);
+  fleet.dimension = options.dimension.value_or(fleet.dimension);
   fleet.noise = options.noise.value_or(fleet.noise);
   fleet.drift = options.drift.value_or(fleet.drift);
   fleet.seed = options.seed;
@@ -86,6 +87,7 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
 
 Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
   RefuseCsvOptions(options, recipe.name);
+  Refuse(options.dimension.has_value(), "--dimension", recipe.name);
   Refuse(options.noise.has_value(), "--noise", recipe.name);
   Refuse(options.drift.has_value(), "--drift", recipe.name);
   SplitOptions split = recipe.PaperSplit(options.seed);
@@ -101,6 +103,7 @@ Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
 }
 
 Source OpenFiles(const SourceOptions& options) {
+  Refuse(options.dimension.has_value(), "--dimension", options.data.front());
   Refuse(options.noise.has_value(), "--noise", options.data.front());
   Refuse(options.drift.has_value(), "--drift", options.data.front());
   for (const std::string& input : options.features) {

@@ -32,12 +32,13 @@ struct SourceOptions {
   /// How rows are dealt; unset: the recipe's, by column if `client` is given, by site if there are
   /// several sites, else iid.
   std::optional<Split> split;
-  double major_share = 0.7;            ///< by site: a client's share of rows from its own site
-  std::optional<std::size_t> clients;  ///< unset: the recipe's, the fleet's 40, or what fits
-  std::optional<std::size_t> steps;    ///< unset: the recipe's, the fleet's 500, or what fits
-  std::optional<double> noise;         ///< synthetic: standard deviation of label noise, 0.05
-  std::optional<double> drift;         ///< synthetic: radians the laws turn over the run, 0
-  std::uint64_t seed = 0;              ///< of the synthetic fleet and of shuffles
+  double major_share = 0.7;              ///< by site: a client's share of rows from its own site
+  std::optional<std::size_t> clients;    ///< unset: the recipe's, the fleet's 40, or what fits
+  std::optional<std::size_t> steps;      ///< unset: the recipe's, the fleet's 500, or what fits
+  std::optional<std::size_t> dimension;  ///< synthetic: inputs, 8
+  std::optional<double> noise;           ///< synthetic: standard deviation of label noise, 0.05
+  std::optional<double> drift;           ///< synthetic: radians the laws turn over the run, 0
+  std::uint64_t seed = 0;                ///< of the synthetic fleet and of shuffles
 };
 
 /// Samples, and what a reader of the results must know of them.

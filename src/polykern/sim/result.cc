@@ -63,6 +63,7 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
   return {{"dictionary", o.dictionary},
           {"kernels", o.kernels},
           {"orthogonal", o.orthogonal},
+          {"shared_draws", o.shared_draws},
           {"budget", o.budget},
           {"exploration", o.exploration},
           {"learning_rate", OrNull(o.learning_rate)},
