@@ -137,7 +137,7 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--data", "good.csv", "--target", "y", "-k", "3", "-s", "3"], 1, ["4 rows", "9", "--steps", "--clients"]),
     (["run", "--data", "constant.csv", "--target", "y"], 1, ["constant.csv", "y", "3", "another target"]),
     (["run", "--data", "navel"], 1, ["navel", "naval"]),
-    (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "UCI", "--data-dir"]),
+    (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "polykern data get naval --data-dir nowhere"]),
     (["run", "-M", "52"], 1, ["--kernels-per-upload is 52", "51"]),
     (["run", "-M", "51", "--budget", "100"], 1, ["102", "100", "--budget"]),
     (["run", "-M", "5", "--features", "101"], 1, ["--features is 101", "100"]),

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "polykern/core/error.h"
+#include "polykern/data/source.h"
 #include "polykern/data/text.h"
 
 namespace polykern {
@@ -98,9 +99,9 @@ std::vector<Recipe> MakeRecipes() {
   return recipes;
 }
 
-std::string Advice(const Recipe& recipe) {
-  return "(it is part of the UCI data set '" + recipe.title +
-         "'), or name another folder with --data-dir";
+std::string Advice(const Recipe& recipe, const std::string& data_dir) {
+  return "get it with: " + GetCommand(recipe.name, data_dir) +
+         " (or name the folder that has it with --data-dir)";
 }
 
 }  // namespace
@@ -123,6 +124,11 @@ const Recipe& FindRecipe(std::string_view name) {
   throw Error("there is no data set " + Quoted(name) + "; " + Suggest(name, names));
 }
 
+std::string GetCommand(const std::string& names, const std::string& data_dir) {
+  const bool standard = data_dir == SourceOptions().data_dir;
+  return "polykern data get " + names + (standard ? "" : " --data-dir " + ShellWord(data_dir));
+}
+
 Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
                    const ScalingOptions& scaling) {
   std::vector<std::string> paths;
@@ -130,7 +136,7 @@ Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
     paths.push_back((std::filesystem::path(data_dir) / file).string());
     std::error_code error;
     if (!std::filesystem::exists(paths.back(), error)) {
-      throw Error(paths.back() + ": there is no such file; put it there " + Advice(recipe));
+      throw Error(paths.back() + ": there is no such file; " + Advice(recipe, data_dir));
     }
   }
   DatasetOptions options = recipe.columns;
@@ -142,8 +148,8 @@ Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,
     const auto rows = static_cast<std::size_t>(std::ranges::count(data.site, site));
     if (rows < recipe.rows_per_site) {
       throw Error(paths[site] + ": " + std::to_string(rows) + " complete rows, but " +
-                  std::to_string(recipe.rows_per_site) + " are needed; put the whole file there " +
-                  Advice(recipe));
+                  std::to_string(recipe.rows_per_site) + " are needed; remove it, then " +
+                  Advice(recipe, data_dir));
     }
   }
   return data;

@@ -34,6 +34,9 @@ std::span<const Recipe> Recipes();
 /// The recipe of this name; throws Error that offers the nearest names.
 const Recipe& FindRecipe(std::string_view name);
 
+/// What a user types to get the files of these recipes into `data_dir`.
+std::string GetCommand(const std::string& names, const std::string& data_dir);
+
 /// Reads a data set from its folder below `data_dir` and scales it (by default as the paper does,
 /// over all its rows). Throws Error that names a missing file and the command that gets it, and
 /// when a site has too few complete rows.

@@ -60,9 +60,11 @@ TEST(Recipes, SayHowToGetAMissingFile) {
   const TempFolder folder;
   EXPECT_EQ(MessageOf([&] { LoadRecipe("naval", folder.path()); }),
             folder.path() +
-                "/naval/data.txt: there is no such file; put it there (it is part of the UCI data "
-                "set 'Condition Based Maintenance of Naval Propulsion Plants'), or name another "
-                "folder with --data-dir");
+                "/naval/data.txt: there is no such file; get it with: polykern data get naval "
+                "--data-dir " +
+                folder.path() + " (or name the folder that has it with --data-dir)");
+  EXPECT_EQ(GetCommand("naval uji", "data"), "polykern data get naval uji");
+  EXPECT_EQ(GetCommand("air", "my data"), "polykern data get air --data-dir 'my data'");
 }
 
 /// A file in the form of the wave data: 48 positions and powers, the total power last.

@@ -71,4 +71,13 @@ std::string Quoted(std::string_view text) {
   return quoted + (cut ? "..\"" : "\"");
 }
 
+std::string ShellWord(std::string_view text) {
+  const bool plain =
+      !text.empty() && text.find_first_of(" '\"\\$&|;<>()[]{}*?#~`!\n\t") == std::string::npos;
+  if (plain) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 }  // namespace polykern

@@ -20,4 +20,7 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
 /// The text in double quotes, on one line, printable, and cut after about 30 characters.
 std::string Quoted(std::string_view text);
 
+/// The text as a shell takes it for one word: in single quotes, if it needs them.
+std::string ShellWord(std::string_view text);
+
 }  // namespace polykern

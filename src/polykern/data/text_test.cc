@@ -34,6 +34,13 @@ TEST(Text, QuotesOnOneShortLine) {
   EXPECT_EQ(Quoted(std::string(40, 'x')), "\"" + std::string(30, 'x') + "..\"");
 }
 
+TEST(Text, QuotesForAShellOnlyWhatNeedsIt) {
+  EXPECT_EQ(ShellWord("data/a-b_c.csv"), "data/a-b_c.csv");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellWord("my data"), "'my data'");
+  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
+}
+
 TEST(Text, NeverCutsACharacterInTwo) {
   const std::string text = std::string(29, 'x') + "\xC3\xA4\xC3\xA4";
   EXPECT_EQ(Quoted(text), "\"" + std::string(29, 'x') + "..\"");

@@ -1,0 +1,133 @@
+#include "polykern/data/archive.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "polykern/data/checksum.h"
+#include "polykern/data/temp_folder-inl.h"
+#include "polykern/data/zip_writer-inl.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Archive : public testing::Test {
+ protected:
+  using Files = std::vector<std::pair<std::string, std::string>>;
+
+  /// What comes out of these bytes under these names, in order.
+  Files Take(const std::string& zip, const std::vector<std::string>& names,
+             const UnpackOptions& options = {}) {
+    const std::string path = folder.Write("some.zip", zip);
+    Files files;
+    Unpack(path, names, folder.path(), options,
+           [&](const std::string& name, const std::string& file) {
+             files.emplace_back(name, ReadAll(file));
+           });
+    return files;
+  }
+  std::vector<std::string> Left() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  TempFolder folder;
+};
+
+TEST_F(Archive, GivesFilesByTheirBaseNameWhereverTheyLie) {
+  const std::string zip = ZipOf({{"deep/er/a.txt", "one"}, {"b.txt", "two"}, {"c.txt", "three"}});
+  EXPECT_THAT(Take(zip, {"a.txt", "b.txt"}),
+              ElementsAre(Pair("a.txt", "one"), Pair("b.txt", "two")));
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, LooksIntoAZipInsideTheZipButNoDeeper) {
+  const std::string inner = ZipOf({{"x/a.txt", "one"}});
+  EXPECT_THAT(Take(ZipOf({{"in.zip", inner}}), {"a.txt"}), ElementsAre(Pair("a.txt", "one")));
+  const std::string deeper = ZipOf({{"out.zip", ZipOf({{"in.zip", inner}})}});
+  EXPECT_THAT(Take(deeper, {"a.txt"}), IsEmpty());
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, NeverUsesAPathOfTheArchive) {
+  const std::string zip = ZipOf({{"../../a.txt", "one"}, {"/etc/a.txt", "two"}, {"../evil", "x"}});
+  EXPECT_THAT(Take(zip, {"a.txt"}), ElementsAre(Pair("a.txt", "one"), Pair("a.txt", "two")));
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, SaysThatItIsDamaged) {
+  const std::string text(100'000, 'x');
+  const std::string zip = ZipOf({{"a.txt", text}});
+  ASSERT_EQ(Take(zip, {"a.txt"}).front().second, text);
+  for (const std::size_t length :
+       {zip.size() - 1, zip.size() / 2, std::size_t{4}, std::size_t{0}}) {
+    EXPECT_THAT(MessageOf([&] { Take(zip.substr(0, length), {"a.txt"}); }),
+                HasSubstr("damaged or cut off"))
+        << length;
+  }
+  EXPECT_THAT(MessageOf([&] { Take("<html>moved</html>", {"a.txt"}); }), HasSubstr("damaged"));
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, SeesAFlippedBitByTheSumInside) {
+  std::string zip = ZipOf({{"a.txt", std::string(1000, 'x')}}, /*compress=*/false);
+  zip[zip.find("xxxx") + 500] ^= 1;
+  EXPECT_THAT(MessageOf([&] { Take(zip, {"a.txt"}); }), HasSubstr("damaged"));
+}
+
+TEST_F(Archive, IsNotBlownUp) {
+  const std::string big(1'000'000, '0');
+  const std::string zip = ZipOf({{"a.txt", big}});
+  ASSERT_LT(zip.size(), 10'000U);
+  EXPECT_THAT(MessageOf([&] { Take(zip, {"a.txt"}, {.most_bytes = 999'999}); }),
+              HasSubstr("more than 999999 bytes"));
+  EXPECT_EQ(Take(zip, {"a.txt"}, {.most_bytes = 1'000'000}).size(), 1U);
+  EXPECT_THAT(Take(zip, {"b.txt"}, {.most_bytes = 10}), IsEmpty());  // what nobody wants is free
+  const std::string many = ZipOf({{"1", ""}, {"2", ""}, {"3", ""}});
+  EXPECT_THAT(MessageOf([&] { Take(many, {"3"}, {.most_members = 2}); }), HasSubstr("members"));
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, PassesOnWhatTheTakerThrows) {
+  const std::string path = folder.Write("some.zip", ZipOf({{"a.txt", "one"}}));
+  const std::vector<std::string> names = {"a.txt"};
+  EXPECT_EQ(MessageOf([&] {
+              Unpack(path, names, folder.path(), {},
+                     [](const std::string&, const std::string&) { throw Error("no"); });
+            }),
+            "no");
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST(Checksum, IsTheKnownOne) {  // FIPS 180-2's examples
+  const TempFolder folder;
+  EXPECT_EQ(Sha256OfFile(folder.Write("abc", "abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256OfFile(folder.Write("none", "")),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256OfFile(folder.Write("million", std::string(1'000'000, 'a'))),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_THAT(MessageOf([&] { Sha256OfFile(folder.path() + "/not"); }), HasSubstr("No such file"));
+  EXPECT_THAT(MessageOf([&] { Sha256OfFile(folder.path()); }), HasSubstr("cannot be read"));
+}
+
+}  // namespace
+}  // namespace polykern

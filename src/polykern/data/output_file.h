@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace polykern {
+
+/// A file being written, byte after byte, without a buffer. Every failure throws Error with the
+/// path and the reason (a full disk, a folder that may not be written to). Use it from one thread.
+class OutputFile {
+ public:
+  /// Opens `path` and keeps what is in it; makes it if it does not exist.
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Appends.
+  void Write(const void* bytes, std::size_t count);
+  /// Throws away all that is in it.
+  void Clear();
+  /// Returns when the disk has all of it.
+  void Sync();
+
+  std::uint64_t size() const { return size_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// Gives a file that was synced its final name, for good: whoever looks sees the old file or the
+/// whole new one. Both paths must be in one folder. Throws Error.
+void MoveIntoPlace(const std::string& from, const std::string& to);
+
+/// Makes a folder, and those above it. Throws Error.
+void MakeFolder(const std::string& path);
+
+/// Holds a folder for this process alone until destroyed; no file is left behind. Throws Error
+/// that says so if another process holds it.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace polykern
