@@ -11,4 +11,8 @@ namespace polykern {
 /// the whole command line when the callback runs; results carry it, so that they can be made again.
 void AddRunCommand(CLI::App& program, const std::string& typed);
 
+/// data list, get, check and scan; the last is in a file of its own.
+void AddDataCommand(CLI::App& program);
+void AddDataScanCommand(CLI::App& data);
+
 }  // namespace polykern

@@ -55,23 +55,27 @@ bool IsGiven(const CLI::Option& option, const std::vector<std::string>& argument
   });
 }
 
-/// The options of one table, as arguments; what is set already, by name, is left out.
-void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& program,
-                   const CLI::App& command, std::vector<std::string>& arguments) {
-  // The command's own table first: it wins over what stands at the top.
-  for (const auto& [key, node] : table) {
-    if (node.is_table() && key.str() == command.get_name()) {
-      AppendOptions(path, *node.as_table(), program, command, arguments);
+/// The options of one table, as arguments; what is set already, by name, is left out. `depth` of
+/// the commands, from the outside in, the table belongs to.
+void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& outer,
+                   const std::vector<const CLI::App*>& commands, std::size_t depth,
+                   std::vector<std::string>& arguments) {
+  // The command's own table first: it wins over what stands further out.
+  if (depth < commands.size()) {
+    const toml::node* inner = table.get(commands[depth]->get_name());
+    if (inner != nullptr && inner->is_table()) {
+      AppendOptions(path, *inner->as_table(), *commands[depth], commands, depth + 1, arguments);
     }
   }
   const std::vector<std::string> set = arguments;
   for (const auto& [toml_key, node] : table) {
     const std::string key(toml_key.str());
-    if (node.is_table() && FindCommand(program, key) != nullptr) continue;
-    const CLI::Option* option = command.get_option_no_throw("--" + key);
+    if (node.is_table() && !FindCommands(outer, {key}).empty()) continue;
+    const CLI::Option* option = commands.back()->get_option_no_throw("--" + key);
     if (option == nullptr || key == "config" || key == "help") {
-      throw Error(Where(path, node) + ": '" + key + "' is not an option of polykern " +
-                  command.get_name() + " (see: polykern " + command.get_name() + " --help)");
+      const std::string command = CommandText(commands);
+      throw Error(Where(path, node) + ": '" + key + "' is not an option of " + command +
+                  " (see: " + command + " --help)");
     }
     if (!IsGiven(*option, set)) arguments.push_back("--" + key + "=" + AsArgument(path, key, node));
   }
@@ -81,8 +85,7 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
 
 std::vector<std::string> ExpandConfigFile(const CLI::App& program,
                                           const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return arguments;
-  const CLI::App* command = FindCommand(program, arguments.front());
+  const std::vector<const CLI::App*> commands = FindCommands(program, arguments);
   std::string path;
   std::vector<std::string> typed;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -95,12 +98,12 @@ std::vector<std::string> ExpandConfigFile(const CLI::App& program,
       typed.push_back(arguments[i]);
     }
   }
-  if (command == nullptr || path.empty()) return arguments;
+  if (commands.empty() || path.empty()) return arguments;
   std::ifstream file(path);
   if (!file) throw Error("--config " + path + ": there is no such file, or it cannot be read");
   try {
     const toml::table table = toml::parse(file, path);
-    AppendOptions(path, table, program, *command, typed);
+    AppendOptions(path, table, program, commands, 0, typed);
     return typed;
   } catch (const toml::parse_error& error) {
     throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": " +

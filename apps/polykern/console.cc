@@ -39,6 +39,26 @@ ProgressBar::ProgressBar(const Progress& progress, std::string what) {
 
 ProgressBar::~ProgressBar() = default;
 
+DownloadLine::DownloadLine(std::string what)
+    : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+DownloadLine::~DownloadLine() {
+  if (terminal_) std::cerr << "\r\033[K" << std::flush;
+}
+
+void DownloadLine::Show(std::uint64_t done, std::uint64_t total) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  const auto bytes = static_cast<double>(done);
+  std::cerr << "\r\033[K" << what_ << ' ' << Bytes(bytes);
+  if (total > 0) {
+    const auto all = static_cast<double>(total);
+    std::cerr << " of " << Bytes(all) << ", " << Fixed(100 * bytes / all, 0) << " %";
+  }
+  std::cerr << std::flush;
+}
+
 std::string FormatTable(const std::vector<std::string>& header,
                         const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(header.size());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,23 @@ class ProgressBar {
 
  private:
   std::jthread ticker_;
+};
+
+/// Shows how far a download is, in the same manner; Show may be called as often as one likes.
+class DownloadLine {
+ public:
+  explicit DownloadLine(std::string what);
+  ~DownloadLine();
+  DownloadLine(const DownloadLine&) = delete;
+  DownloadLine& operator=(const DownloadLine&) = delete;
+
+  /// Bytes there, and bytes in all (0: not known).
+  void Show(std::uint64_t done, std::uint64_t total);
+
+ private:
+  std::string what_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point shown_{};
 };
 
 /// Columns aligned to the right, the first to the left; a header line and a rule.

@@ -10,6 +10,7 @@
 #include "config_file.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/data/text.h"
 #include "polykern/sim/result.h"
 
 namespace {
@@ -20,23 +21,8 @@ constexpr int kWrongCommandLine = 2;
 /// The command line as a user can type it again.
 std::string Typed(const std::vector<std::string>& arguments) {
   std::string text = "polykern";
-  for (const std::string& argument : arguments) {
-    const bool plain = !argument.empty() &&
-                       argument.find_first_of(" '\"\\$&|;<>()[]{}*?#~`!\n\t") == std::string::npos;
-    text += ' ';
-    if (!plain) text += '\'';
-    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    if (!plain) text += '\'';
-  }
+  for (const std::string& argument : arguments) text += " " + polykern::ShellWord(argument);
   return text;
-}
-
-std::string CommandNames(const CLI::App& program) {
-  std::string names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + command->get_name();
-  }
-  return names;
 }
 
 int Run(int argc, char** argv) {
@@ -49,12 +35,17 @@ int Run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::string typed;
   polykern::AddRunCommand(program, typed);
-  if (arguments.empty() || (!arguments.front().starts_with('-') &&
-                            polykern::FindCommand(program, arguments.front()) == nullptr)) {
+  polykern::AddDataCommand(program);
+  const auto chosen = polykern::FindCommands(program, arguments);
+  const std::string command = polykern::CommandText(chosen);
+  const CLI::App& innermost = chosen.empty() ? program : *chosen.back();
+  const std::string inner = polykern::CommandNames(innermost);
+  const bool ends = chosen.size() == arguments.size();
+  if (!inner.empty() && (ends || !arguments[chosen.size()].starts_with('-'))) {
     std::cerr << "polykern: "
-              << (arguments.empty() ? "say what to do"
-                                    : "there is no command '" + arguments.front() + "'")
-              << "; the commands are: " << CommandNames(program) << " (see: polykern --help)\n";
+              << (ends ? "say what to do"
+                       : "there is no command '" + arguments[chosen.size()] + "'")
+              << "; the commands are: " << inner << " (see: " << command << " --help)\n";
     return kWrongCommandLine;
   }
   try {
@@ -63,16 +54,14 @@ int Run(int argc, char** argv) {
     std::ranges::reverse(arguments);  // CLI11 wants the last one first
     program.parse(arguments);
   } catch (const CLI::CallForHelp&) {
-    const auto chosen = program.get_subcommands();
-    std::cout << (chosen.empty() ? program.help() : chosen.front()->help(program.get_name()));
+    const std::size_t outer = command.rfind(' ');
+    std::cout << innermost.help(chosen.empty() ? "" : command.substr(0, outer));
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';
   } catch (const CLI::ParseError& error) {
-    const auto chosen = program.get_subcommands();
-    const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
     std::string text = error.what();
     for (char& c : text) c = c == '\n' ? ' ' : c;
-    std::cerr << "polykern: " << text << " (see: polykern" << command << " --help)\n";
+    std::cerr << "polykern: " << text << " (see: " << command << " --help)\n";
     return kWrongCommandLine;
   }
   return 0;

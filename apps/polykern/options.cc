@@ -46,9 +46,7 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
                         "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a site)")
             ->delimiter(',')
             ->capture_default_str());
-  group(command.add_option("--data-dir", o.data_dir, "Folder with the recipes' files")
-            ->envname("POLYKERN_DATA")
-            ->capture_default_str());
+  group(&AddDataDirOption(command, o.data_dir, "Folder with the recipes' files"));
   group(command.add_option("-t,--target", o.target, "CSV: the column to predict"));
   group(command.add_option("--site", o.site, "CSV: the column that groups rows into sites"));
   group(command.add_option("--client", o.client, "CSV: the column that names the client"));
@@ -159,14 +157,50 @@ CLI::Option& AddCountList(CLI::App& command, const std::string& names,
 }
 
 void AddConfigOption(CLI::App& command) {
-  command.add_option("--config",
-                     "TOML file with options, [run] or top level; the command line wins");
+  command.add_option(
+      "--config",
+      "TOML file with options, at the top or in the command's table; the command line wins");
 }
 
-const CLI::App* FindCommand(const CLI::App& program, const std::string& name) {
-  const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
-  const auto found = std::ranges::find(commands, name, &CLI::App::get_name);
-  return found == commands.end() ? nullptr : *found;
+CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const std::string& help) {
+  return *command.add_option("--data-dir", data_dir, help)
+              ->envname("POLYKERN_DATA")
+              ->capture_default_str();
+}
+
+CLI::Option& AddFormatOption(CLI::App& command, std::string& format) {
+  return *command.add_option("--format", format, "text or json, on standard output")
+              ->check(CLI::IsMember({"text", "json"}))
+              ->capture_default_str()
+              ->group("Output");
+}
+
+std::vector<const CLI::App*> FindCommands(const CLI::App& program,
+                                          const std::vector<std::string>& arguments) {
+  std::vector<const CLI::App*> found;
+  const CLI::App* outer = &program;
+  for (const std::string& argument : arguments) {
+    const auto commands = outer->get_subcommands([](const CLI::App*) { return true; });
+    const auto inner = std::ranges::find(commands, argument, &CLI::App::get_name);
+    if (inner == commands.end()) break;
+    outer = *inner;
+    found.push_back(outer);
+  }
+  return found;
+}
+
+std::string CommandNames(const CLI::App& command) {
+  std::string names;
+  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + inner->get_name();
+  }
+  return names;
+}
+
+std::string CommandText(const std::vector<const CLI::App*>& commands) {
+  std::string text = "polykern";
+  for (const CLI::App* command : commands) text += " " + command->get_name();
+  return text;
 }
 
 }  // namespace polykern

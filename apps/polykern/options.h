@@ -23,7 +23,20 @@ CLI::Option& AddCountList(CLI::App& command, const std::string& names,
 /// --config, which ExpandConfigFile has replaced before the parser sees it: here for --help.
 void AddConfigOption(CLI::App& command);
 
-/// The command of this name, or null.
-const CLI::App* FindCommand(const CLI::App& program, const std::string& name);
+/// --data-dir, which POLYKERN_DATA sets too.
+CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const std::string& help);
+
+/// --format text or json.
+CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
+
+/// The commands that the first arguments name, from the outside in: {data, get}; may be empty.
+std::vector<const CLI::App*> FindCommands(const CLI::App& program,
+                                          const std::vector<std::string>& arguments);
+
+/// The names of the commands below this one, with commas.
+std::string CommandNames(const CLI::App& command);
+
+/// "polykern data get" for {data, get}.
+std::string CommandText(const std::vector<const CLI::App*>& commands);
 
 }  // namespace polykern

@@ -194,10 +194,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")
       ->group("Output");
-  run.add_option("--format", options->format, "text or json, on standard output")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str()
-      ->group("Output");
+  AddFormatOption(run, options->format);
   run.callback([options, &typed] {
     options->command = typed;
     options->source.seed = options->experiment.seed;

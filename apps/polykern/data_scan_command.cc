@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/error.h"
+#include "polykern/data/scan.h"
+#include "polykern/data/source.h"
+#include "polykern/data/text.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ScanOptions {
+  std::vector<std::string> paths;
+  std::string target;
+  std::string site;
+  std::string format = "text";
+};
+
+const char* Name(ColumnKind kind) {
+  constexpr std::array kNames = {"number", "text", "mixed", "constant", "empty"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char* Name(char delimiter) {
+  return delimiter == '\t'  ? "tab"
+         : delimiter == ' ' ? "blanks"
+         : delimiter == ';' ? "semicolon"
+                            : "comma";
+}
+
+/// The shortest text that reads back as the same number.
+std::string Exact(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string RunCommand(const SourceOptions& options) {
+  std::string text = "polykern run --data " + ShellWord(Joined(options.data));
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) text += std::string(" ") + option + " " + ShellWord(value);
+  };
+  add("--target", options.target);
+  add("--site", options.site);
+  add("--categorical", Joined(options.categorical));
+  add("--exclude", Joined(options.exclude));
+  if (options.scaling == Scaling::kRange) add("--scaling", "range");
+  std::vector<std::string> ranges;
+  for (const DeclaredRange& declared : options.ranges) {
+    ranges.push_back(declared.column + "=" + Exact(declared.range.low) + ":" +
+                     Exact(declared.range.high));
+  }
+  add("--range", Joined(ranges));
+  return text;
+}
+
+/// The command line divides lists at commas, so a name with one cannot be part of a list.
+void CheckCommas(const SourceOptions& options) {
+  for (const auto* list : {&options.data, &options.categorical, &options.exclude}) {
+    for (const std::string& name : *list) {
+      if (name.find(',') == std::string::npos) continue;
+      throw Error(Quoted(name) + " has a comma in its name; rename it to name it to polykern run");
+    }
+  }
+}
+
+std::string Values(const ColumnSummary& column) {
+  constexpr std::size_t kMostShown = 3;
+  if (column.kind == ColumnKind::kMixed) {
+    return Count(column.texts, "text") + ", first " + Quoted(column.values.front()) + " at " +
+           column.first_text_at;
+  }
+  if (column.numbers > 0) {
+    return column.range.low == column.range.high
+               ? Exact(column.range.low)
+               : Exact(column.range.low) + " to " + Exact(column.range.high);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostShown, column.values.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + Quoted(column.values[i]);
+  }
+  if (column.values.size() > kMostShown) {
+    text += ", .. (" + std::string(column.more_values ? "more than " : "") +
+            std::to_string(column.values.size()) + " values)";
+  }
+  return text;
+}
+
+Json AsJson(const Scan& scan) {
+  Json columns = Json::array();
+  for (const ColumnSummary& column : scan.columns) {
+    Json entry = {{"name", column.name},
+                  {"type", Name(column.kind)},
+                  {"numbers", column.numbers},
+                  {"texts", column.texts},
+                  {"missing", column.missing}};
+    if (column.numbers > 0) {
+      entry["low"] = column.range.low;
+      entry["high"] = column.range.high;
+    }
+    if (column.texts > 0) {
+      entry["distinct"] = column.values.size();
+      entry["distinct_is_exact"] = !column.more_values;
+    }
+    columns.push_back(std::move(entry));
+  }
+  return {{"files", scan.paths},
+          {"delimiter", Name(scan.delimiter)},
+          {"header", scan.has_header},
+          {"rows", scan.rows},
+          {"columns", columns}};
+}
+
+std::string AsText(const Scan& scan) {
+  std::string text = Joined(scan.paths) + ": " + Count(scan.rows, "row") + ", " +
+                     Count(scan.columns.size(), "column") + ", divided by " + Name(scan.delimiter) +
+                     ", " + (scan.has_header ? "with" : "without") + " a line of names\n\n";
+  std::size_t name_width = 6;
+  for (const ColumnSummary& column : scan.columns) {
+    name_width = std::max(name_width, column.name.size());
+  }
+  const auto line = [&](const std::string& name, const std::string& type,
+                        const std::string& missing, const std::string& values) {
+    const auto padded = [](const std::string& word, std::size_t width) {
+      return word + std::string(width - std::min(width, word.size()), ' ') + "  ";
+    };
+    text += padded(name, name_width) + padded(type, 8) + padded(missing, 7) + values + "\n";
+  };
+  line("column", "type", "missing", "values");
+  text += std::string(name_width + 2 + 10 + 9 + 6, '-') + "\n";
+  // A wide table of like columns would scroll everything else away.
+  constexpr std::size_t kMostLines = 60;
+  const bool wide = scan.columns.size() > kMostLines;
+  for (std::size_t c = 0; c < scan.columns.size(); ++c) {
+    if (wide && c == kMostLines / 2) {
+      c = scan.columns.size() - kMostLines / 2;
+      text += "..  (" + std::to_string(scan.columns.size() - kMostLines) +
+              " more; --format json has them all)\n";
+    }
+    const ColumnSummary& column = scan.columns[c];
+    line(column.name, Name(column.kind), std::to_string(column.missing), Values(column));
+  }
+  return text;
+}
+
+void Execute(const ScanOptions& options) {
+  const Scan scan = ScanFiles(options.paths);
+  std::string command;
+  std::string problem;
+  try {
+    const SourceOptions suggested = SuggestOptions(scan, options.target, options.site);
+    CheckCommas(suggested);
+    OpenSource(suggested);  // the promise is kept: what stands there opens
+    command = RunCommand(suggested);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (options.format == "json") {
+    Json json = AsJson(scan);
+    json["run"] = command.empty() ? Json(nullptr) : Json(command);
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  } else {
+    std::cout << AsText(scan);
+    if (!command.empty()) {
+      std::cout << "\nTo learn from it (target and site are guesses; --target and --site choose):\n"
+                << command << '\n';
+    }
+  }
+  std::cout.flush();
+  if (!problem.empty()) throw Error("nothing can be learnt from this as it is: " + problem);
+}
+
+}  // namespace
+
+void AddDataScanCommand(CLI::App& data) {
+  auto options = std::make_shared<ScanOptions>();
+  CLI::App& scan = *data.add_subcommand(
+      "scan",
+      "Show what the columns of CSV files hold, and the polykern run line for them. Several files "
+      "must have the same columns; each is a site.\n"
+      "Example: polykern data scan my.csv --target price");
+  scan.add_option("FILE", options->paths, "CSV files")->required();
+  AddConfigOption(scan);
+  scan.add_option("-t,--target", options->target, "The column to predict (default: a guess)");
+  scan.add_option("--site", options->site, "The column that groups rows into sites");
+  AddFormatOption(scan, options->format);
+  scan.callback([options] { Execute(*options); });
+}
+
+}  // namespace polykern
