@@ -18,7 +18,7 @@
 namespace polykern {
 namespace {
 
-constexpr long kFewestBytesPerSecond = 100;
+constexpr curl_off_t kFewestBytesPerSecond = 100;
 constexpr long kMostRedirects = 5;
 
 std::string Memory(const std::string& path) {
@@ -78,6 +78,8 @@ class Transfer {
  private:
   static std::size_t OnHeader(char* bytes, std::size_t one, std::size_t count, void* self);
   static std::size_t OnBody(char* bytes, std::size_t one, std::size_t count, void* self);
+  static int OnProgress(void* self, curl_off_t total, curl_off_t done, curl_off_t up_total,
+                        curl_off_t up_done);
   void TakeHeader(std::string_view line);
   void TakeBody(const char* bytes, std::size_t count);
   /// Decides, before the first byte of the body, whether the file goes on or starts anew.
@@ -102,6 +104,9 @@ class Transfer {
   bool body_begun_ = false;
   bool wrong_part_ = false;  ///< the server sent another part than the one asked for
   std::exception_ptr thrown_;
+
+  std::chrono::steady_clock::time_point watched_since_{};
+  curl_off_t watched_from_ = 0;  ///< bytes that had come then
 };
 
 std::size_t Transfer::OnHeader(char* bytes, std::size_t one, std::size_t count, void* self) {
@@ -118,6 +123,20 @@ std::size_t Transfer::OnBody(char* bytes, std::size_t one, std::size_t count, vo
     transfer->thrown_ = std::current_exception();
     return 0;
   }
+}
+
+/// Gives up when too little came for the length of the timeout. (libcurl's own watch on low speed
+/// looks at means over several seconds and is late by as much.)
+int Transfer::OnProgress(void* self, curl_off_t /*total*/, curl_off_t done, curl_off_t /*up_total*/,
+                         curl_off_t /*up_done*/) {
+  auto* const transfer = static_cast<Transfer*>(self);
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::seconds timeout = transfer->options_.timeout;
+  if (done - transfer->watched_from_ >= kFewestBytesPerSecond * timeout.count()) {
+    transfer->watched_from_ = done;
+    transfer->watched_since_ = now;
+  }
+  return now - transfer->watched_since_ > timeout ? 1 : 0;
 }
 
 void Transfer::TakeHeader(std::string_view line) {
@@ -170,6 +189,7 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
     case CURLE_OK:
       break;
     case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_ABORTED_BY_CALLBACK:
       return Failure{"the server sends nothing, or too slowly (" + got + ", waited " +
                          std::to_string(options_.timeout.count()) + " s)",
                      true};
@@ -227,8 +247,9 @@ std::optional<Transfer::Failure> Transfer::Run() {
   curl_easy_setopt(curl_, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(curl_, CURLOPT_MAXREDIRS, kMostRedirects);
   curl_easy_setopt(curl_, CURLOPT_CONNECTTIMEOUT, timeout);
-  curl_easy_setopt(curl_, CURLOPT_LOW_SPEED_LIMIT, kFewestBytesPerSecond);
-  curl_easy_setopt(curl_, CURLOPT_LOW_SPEED_TIME, timeout);
+  curl_easy_setopt(curl_, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFOFUNCTION, &Transfer::OnProgress);
+  curl_easy_setopt(curl_, CURLOPT_XFERINFODATA, this);
   curl_easy_setopt(curl_, CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
   curl_easy_setopt(curl_, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(curl_, CURLOPT_WRITEFUNCTION, &Transfer::OnBody);
@@ -239,6 +260,7 @@ std::optional<Transfer::Failure> Transfer::Run() {
     if (!asked_.empty()) headers = curl_slist_append(headers, ("If-Range: " + asked_).c_str());
     curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
   }
+  watched_since_ = std::chrono::steady_clock::now();
   const CURLcode code = curl_easy_perform(curl_);
   curl_slist_free_all(headers);
   if (thrown_) std::rethrow_exception(thrown_);
