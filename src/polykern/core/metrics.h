@@ -30,7 +30,7 @@ class Scoreboard {
   std::size_t clients() const { return totals_.size(); }
   std::uint64_t Steps(std::size_t client) const { return totals_[client].steps; }
   double SquaredError(std::size_t client) const { return totals_[client].squared_error; }
-  /// sum_t loss - min_i sum_t L_i  (14).
+  /// sum_t loss - min_i sum_t L_i  (14); meaningless without kernels.
   double Regret(std::size_t client) const { return totals_[client].loss - Best(client); }
   /// False once the prediction or a kernel had a loss outside [0, 1]: Theorem 2's premise.
   bool LossesInUnitRange(std::size_t client) const { return totals_[client].unit_range; }

@@ -39,4 +39,14 @@ Bin ChooseBin(std::span<const double> losses, std::span<const double> weights, s
   }
 }
 
+std::size_t DrawIndex(std::span<const double> probabilities, double uniform) {
+  assert(!probabilities.empty() && uniform >= 0 && uniform < 1);
+  double cumulative = 0;
+  for (std::size_t i = 0; i + 1 < probabilities.size(); ++i) {
+    cumulative += probabilities[i];
+    if (cumulative > uniform) return i;
+  }
+  return probabilities.size() - 1;
+}
+
 }  // namespace polykern

@@ -25,4 +25,8 @@ Bin ChooseBin(std::span<const double> losses, std::span<const double> weights, s
               double xi, double uniform, std::span<std::uint32_t> order,
               std::span<std::uint32_t> kernels);
 
+/// The index drawn by `uniform`, in [0, 1), from probabilities that sum to 1: the first whose
+/// cumulative probability exceeds it; the last one takes what rounding left. Pure; never fails.
+std::size_t DrawIndex(std::span<const double> probabilities, double uniform);
+
 }  // namespace polykern

@@ -213,5 +213,20 @@ TEST(Subset, GivesTheLastBinWhatRoundingLeft) {
   }
 }
 
+TEST(DrawIndex, GivesTheFirstWhoseCumulativeProbabilityExceedsTheDraw) {
+  const std::vector<double> p = {0.25, 0, 0.5, 0.25};
+  EXPECT_EQ(DrawIndex(p, 0), 0U);
+  EXPECT_EQ(DrawIndex(p, 0.2499), 0U);
+  EXPECT_EQ(DrawIndex(p, 0.25), 2U);
+  EXPECT_EQ(DrawIndex(p, 0.7499), 2U);
+  EXPECT_EQ(DrawIndex(p, 0.75), 3U);
+}
+
+TEST(DrawIndex, GivesTheLastOneWhatRoundingLeft) {
+  const std::vector<double> short_of_one = {0.3, 0.3, 0.3999999};
+  EXPECT_EQ(DrawIndex(short_of_one, 0.99999999), 2U);
+  EXPECT_EQ(DrawIndex(std::vector<double>{1.0}, 0.5), 0U);
+}
+
 }  // namespace
 }  // namespace polykern

@@ -128,6 +128,31 @@ double SquaresLoop(const float* a, std::size_t count) {
       [&](std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(a[i]); });
 }
 
+double DoubleSquaresLoop(const double* a, std::size_t count) {
+  const Doubles tag;
+  return SumInOrder(
+      count,
+      [&](std::size_t i) {
+        const auto value = hn::LoadU(tag, a + i);
+        return hn::Mul(value, value);
+      },
+      [&](std::size_t i) { return a[i] * a[i]; });
+}
+
+void ScaleAndAddLoop(double* a, double keep, double factor, const float* b, std::size_t count) {
+  const Doubles tag;
+  const Halves half;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto vkeep = hn::Set(tag, keep);
+  const auto vfactor = hn::Set(tag, factor);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto added = hn::Mul(vfactor, hn::PromoteTo(tag, hn::LoadU(half, b + i)));
+    hn::StoreU(hn::Add(hn::Mul(vkeep, hn::LoadU(tag, a + i)), added), tag, a + i);
+  }
+  for (; i < count; ++i) a[i] = keep * a[i] + factor * static_cast<double>(b[i]);
+}
+
 void ScaledRowsLoop(const float* factors, const ScaledRows& added, std::size_t width,
                     float* values) {
   for (std::size_t r = 0; r < added.rows.size(); ++r, values += width) {
@@ -224,6 +249,8 @@ HWY_EXPORT(SumLoop);
 HWY_EXPORT(LeastLoop);
 HWY_EXPORT(DotLoop);
 HWY_EXPORT(SquaresLoop);
+HWY_EXPORT(DoubleSquaresLoop);
+HWY_EXPORT(ScaleAndAddLoop);
 HWY_EXPORT(ScaledRowsLoop);
 HWY_EXPORT(WithinLoop);
 HWY_EXPORT(RoundLoop);
@@ -249,6 +276,15 @@ double Dot(std::span<const double> a, std::span<const float> b) {
 
 double SumOfSquares(std::span<const float> a) {
   return HWY_DYNAMIC_DISPATCH(SquaresLoop)(a.data(), a.size());
+}
+
+double SumOfSquares(std::span<const double> a) {
+  return HWY_DYNAMIC_DISPATCH(DoubleSquaresLoop)(a.data(), a.size());
+}
+
+void ScaleAndAdd(std::span<double> a, double keep, double factor, std::span<const float> b) {
+  assert(a.size() == b.size());
+  HWY_DYNAMIC_DISPATCH(ScaleAndAddLoop)(a.data(), keep, factor, b.data(), a.size());
 }
 
 void ScaleAndAddRows(std::span<const float> factors, const ScaledRows& added, std::size_t width,

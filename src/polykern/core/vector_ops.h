@@ -25,6 +25,10 @@ double Dot(std::span<const double> a, std::span<const float> b);
 
 /// sum_i a_i^2.
 double SumOfSquares(std::span<const float> a);
+double SumOfSquares(std::span<const double> a);
+
+/// a_i = keep * a_i + factor * b_i.
+void ScaleAndAdd(std::span<double> a, double keep, double factor, std::span<const float> b);
 
 /// Some rows of a matrix, each with a factor.
 struct ScaledRows {

@@ -49,6 +49,21 @@ double InOrder(std::size_t count, const Term& term) {
   return partial[0] + partial[1];
 }
 
+TEST(VectorOps, ScaledAndAddedHasTheBitsOfThePlainFormulaOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 70; ++count) {
+      auto a = Doubles(count, -1, 3);
+      const auto b = Floats(count);
+      std::vector<double> expected;
+      for (std::size_t i = 0; i < count; ++i) {
+        expected.push_back(0.3 * a[i] + -1.7 * static_cast<double>(b[i]));
+      }
+      ScaleAndAdd(a, 0.3, -1.7, b);
+      EXPECT_EQ(a, expected);
+    }
+  });
+}
+
 TEST(VectorOps, SumsHaveTheBitsOfTheDocumentedOrderOnEveryTarget) {
   OnEveryTarget([] {
     for (std::size_t count = 0; count < 70; ++count) {
@@ -58,6 +73,7 @@ TEST(VectorOps, SumsHaveTheBitsOfTheDocumentedOrderOnEveryTarget) {
       EXPECT_EQ(Sum(a), InOrder(count, [&](std::size_t i) { return a[i]; }));
       EXPECT_EQ(Dot(a, b), InOrder(count, [&](std::size_t i) { return a[i] * wide(i); }));
       EXPECT_EQ(SumOfSquares(b), InOrder(count, [&](std::size_t i) { return wide(i) * wide(i); }));
+      EXPECT_EQ(SumOfSquares(a), InOrder(count, [&](std::size_t i) { return a[i] * a[i]; }));
     }
   });
 }
