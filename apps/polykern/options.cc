@@ -108,7 +108,7 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
             ->capture_default_str());
   group(command
             .add_option("-D,--features", o.features,
-                        "D, features per kernel (default: min(100, budget / 2M))")
+                        "D, features per kernel (default: what the budget allows, at most 100)")
             ->check(WholeNumber(1)));
   group(command.add_option("-b,--budget", o.budget, "Most numbers a client may send per step")
             ->check(WholeNumber(1))
@@ -125,6 +125,19 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
       "--loss", [&o](const std::string& name) { o.loss.kind = ParseLoss(name); },
       "squared, huber or logistic (default: squared)"));
   group(command.add_option("--huber-delta", o.loss.delta, "Huber: where the loss becomes linear")
+            ->capture_default_str());
+  group(command.add_option("--single-bandwidth", o.single_bandwidth, "ofskl: sigma of its kernel")
+            ->capture_default_str());
+  group(command.add_flag("--hessian-free", o.hessian_free,
+                         "perfedavg: second order, by differences of gradients"));
+  group(
+      command.add_option("--inner-rate", o.inner_rate, "perfedavg: alpha, of a client's own step")
+          ->capture_default_str());
+  group(command.add_option("--meta-rate", o.meta_rate, "perfedavg: beta, of the server's step")
+            ->capture_default_str());
+  group(command
+            .add_option("--projection-radius", o.projection_radius,
+                        "fomd-oms: U, the largest norm of a kernel's parameters")
             ->capture_default_str());
 }
 

@@ -46,7 +46,8 @@ std::vector<Row> MakeRows(const RunOptions& options) {
   }
   std::vector<Row> rows;
   for (const std::string& name : names) {
-    for (const std::size_t m : uploads) {
+    const std::vector<std::size_t> one = {1};
+    for (const std::size_t m : ChoosesKernels(name) ? uploads : one) {
       Row row{name, options.algorithm};
       row.options.kernels_per_upload = m;
       rows.push_back(std::move(row));
@@ -87,24 +88,35 @@ std::string ResultTable(const std::vector<RowResult>& results) {
   std::vector<std::vector<std::string>> cells;
   for (const RowResult& r : results) {
     std::vector<std::string> row = {r.row.algorithm,
-                                    std::to_string(r.row.options.kernels_per_upload),
-                                    std::to_string(r.features)};
+                                    r.kernels > 0 ? std::to_string(r.kernels) : "-",
+                                    r.features > 0 ? std::to_string(r.features) : "-"};
     if (r.divergence) {
       row.emplace_back("diverged");
       row.resize(10, "-");
     } else {
       const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
-      row.insert(row.end(), {Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
-                             Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2),
-                             r.regret_bound ? Fixed(*r.regret_bound, 1) : "-",
-                             std::to_string(r.uplink_numbers), Bytes(r.uplink_bytes),
-                             Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
+      row.insert(
+          row.end(),
+          {Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
+           r.has_regret ? Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2) : "-",
+           r.regret_bound ? Fixed(*r.regret_bound, 1) : "-", std::to_string(r.uplink_numbers),
+           Bytes(r.uplink_bytes), Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
     }
     cells.push_back(std::move(row));
   }
   return FormatTable({"algorithm", "M", "D", "MSE x 1e-3", "regret", "bound", "numbers up", "up",
                       "down", "us/sample"},
                      cells);
+}
+
+/// The algorithm of a row and what tells it from its neighbours.
+std::string Describe(const RowResult& r) {
+  std::string text = r.row.algorithm;
+  if (r.kernels > 0) text += " with M = " + std::to_string(r.kernels);
+  if (r.features > 0) {
+    text += (r.kernels > 0 ? ", D = " : " with D = ") + std::to_string(r.features);
+  }
+  return text;
 }
 
 /// What a reader should take from the table, in a line or two.
@@ -122,9 +134,7 @@ std::string Remarks(const std::vector<RowResult>& results) {
     over += r.over_bound;
   }
   if (best != nullptr && results.size() > 1) {
-    text += "Lowest error: " + best->row.algorithm +
-            " with M = " + std::to_string(best->row.options.kernels_per_upload) +
-            ", D = " + std::to_string(best->features) + ".\n";
+    text += "Lowest error: " + Describe(*best) + ".\n";
   }
   if (bounded && over > 0) {
     text += "Theorem 2's bound is broken by " + std::to_string(over) + " client runs.\n";
@@ -139,9 +149,8 @@ std::string Remarks(const std::vector<RowResult>& results) {
 void ReportDivergence(const std::vector<RowResult>& results) {
   for (const RowResult& r : results) {
     if (!r.divergence) continue;
-    throw Error(r.row.algorithm + " with M = " + std::to_string(r.row.options.kernels_per_upload) +
-                " diverged at step " + std::to_string(r.divergence->step + 1) + " of repetition " +
-                std::to_string(r.divergence->repetition + 1) +
+    throw Error(Describe(r) + " diverged at step " + std::to_string(r.divergence->step + 1) +
+                " of repetition " + std::to_string(r.divergence->repetition + 1) +
                 ": lower --learning-rate, or raise --kernels-per-upload or --clients");
   }
 }
@@ -188,8 +197,9 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       ->delimiter(',')
       ->capture_default_str()
       ->group("Algorithm");
-  AddCountList(run, "-M,--kernels-per-upload", options->kernels_per_upload,
-               "M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
+  AddCountList(
+      run, "-M,--kernels-per-upload", options->kernels_per_upload,
+      "pof-mkl: M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
       .group("Algorithm");
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")

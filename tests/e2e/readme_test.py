@@ -12,7 +12,7 @@ def block_after(mark):
 
 
 def without_timing(text):
-    return [re.sub(r"\s+[\d.]+$", "", line) if line.startswith("pof-") else line
+    return [re.sub(r"\s+[\d.]+$", "", line) if re.match(r"[a-z-]+ +[\d-]+ ", line) else line
             for line in text.strip().splitlines()]
 
 

@@ -28,11 +28,30 @@ def test_the_table_has_a_row_for_each_setting(polykern):
     assert (done.code, done.err) == (0, "")
     rows = [line.split() for line in done.out.splitlines() if line.startswith("pof-mkl")]
     assert [row[1:3] for row in rows] == [["1", "100"], ["25", "20"], ["51", "9"]]
-    assert "Lowest error: pof-mkl" in done.out
+    table = {line.split()[0]: line.split()[1:3] for line in done.out.splitlines() if line}
+    assert (table["ofskl"], table["ofmkl-avg"], table["vm-kofl"]) == (["1", "100"], ["51", "9"], ["51", "9"])
+    assert (table["em-kofl"], table["fomd-oms"]) == (["1", "100"], ["2", "100"])
+    assert (table["perfedavg"], table["local"]) == (["-", "-"], ["-", "100"])
+    assert "Lowest error: " in done.out
+
+
+def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp_path):
+    write_csv(tmp_path / "my.csv")
+    done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where", "-k", "4", "-r", "1",
+                    "-M", "51", "--hessian-free", "--inner-rate", "0.02", "--meta-rate", "0.03",
+                    "--projection-radius", "2", "--single-bandwidth", "3", "--out", "o")
+    assert (done.code, done.err) == (0, "")
+    runs = runs_of(tmp_path / "o")
+    assert len({run["algorithm"] for run in runs}) == len(runs) == 8
+    for run in runs:
+        assert run["uplink_numbers"] <= 1000
+        assert run["options"]["hessian_free"] is True
+        assert [run["options"][name] for name in ("inner_rate", "meta_rate", "projection_radius",
+                                                  "single_bandwidth")] == [0.02, 0.03, 2, 3]
 
 
 def test_result_json_holds_the_documented_fields(polykern, tmp_path):
-    assert polykern("run", *SMALL, "--kernels-per-upload", "25", "--out", "here").code == 0
+    assert polykern("run", *SMALL, "-a", "pof-mkl", "--kernels-per-upload", "25", "--out", "here").code == 0
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
     (run,) = runs_of(tmp_path / "here")
     for field in """algorithm kernels_per_upload features clients steps repetitions mse mse_std
@@ -141,6 +160,10 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "-M", "52"], 1, ["--kernels-per-upload is 52", "51"]),
     (["run", "-M", "51", "--budget", "100"], 1, ["102", "100", "--budget"]),
     (["run", "-M", "5", "--features", "101"], 1, ["--features is 101", "100"]),
+    (["run", "-a", "vm-kofl", "--features", "10"], 1, ["--features is 10", "51 losses", "allows 9"]),
+    (["run", "-a", "perfedavg", "--budget", "10"], 1, ["--budget is 10", "11 numbers", "8 inputs"]),
+    (["run", "-a", "fomd-oms", "--kernels", "1"], 1, ["--kernels is 1", "fomd-oms"]),
+    (["run", "--meta-rate", "0"], 1, ["--meta-rate is 0", "above 0"]),
     (["run", "--exploration", "0"], 1, ["--exploration is 0", "(0, 1]"]),
     (["run", "--exploration", "1.5"], 1, ["--exploration is 1.5"]),
     (["run", "--exploration", "abc"], 2, ["--exploration", "abc"]),
@@ -196,8 +219,8 @@ def test_bad_input_gets_one_clear_line(polykern, tmp_path, arguments, code, word
 
 
 def test_a_diverging_run_says_where_and_keeps_what_it_had(polykern, tmp_path):
-    done = polykern("run", "-k", "10", "-s", "50", "-r", "2", "-M", "1,51", "--learning-rate", "8",
-                    "--out", "here")
+    done = polykern("run", "-k", "10", "-s", "50", "-r", "2", "-a", "pof-mkl", "-M", "1,51",
+                    "--learning-rate", "8", "--out", "here")
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "diverged at step" in done.err and "--learning-rate" in done.err
@@ -231,7 +254,7 @@ def test_lost_output_is_a_failure(polykern, arguments):
 
 
 def test_steps_without_participants_have_no_error(polykern, tmp_path):
-    assert polykern("run", "-k", 3, "-s", 40, "-r", 1, "-M", 51, "--participation", 0.1, "--out", "o").code == 0
+    assert polykern("run", "-k", 3, "-s", 40, "-r", 1, "-a", "pof-mkl", "-M", 51, "--participation", 0.1, "--out", "o").code == 0
     (run,) = runs_of(tmp_path / "o")
     errors = run["curves"]["mse"]
     assert None in errors and 0 not in errors
@@ -239,8 +262,8 @@ def test_steps_without_participants_have_no_error(polykern, tmp_path):
 
 @pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="POLYKERN_DATA is not set")
 def test_naval_by_name(polykern, tmp_path):
-    done = polykern("run", "--data", "naval", "--data-dir", os.environ["POLYKERN_DATA"], "-M", "25",
-                    "-r", "2", "--out", "here")
+    done = polykern("run", "--data", "naval", "--data-dir", os.environ["POLYKERN_DATA"], "-a", "pof-mkl",
+                    "-M", "25", "-r", "2", "--out", "here")
     assert done.code == 0, done.err
     assert "23 clients, 500 steps, 15 inputs; 11934 rows" in done.out
     assert 0.02 < runs_of(tmp_path / "here")[0]["mse"] < 0.03

@@ -69,7 +69,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
   options.learning_rate =
       1 / std::sqrt(200.0) * std::min(1.0, 20 * xi * static_cast<double>(per_upload) / 51);
   options.weight_rate = 0.5;
-  const std::size_t features = ResolveFeatures(options);
+  const std::size_t features = ResolveFeatures(options, {"pof-mkl", per_upload, 0});
   const auto bank = std::make_shared<const KernelBank>(
       hand_made ? HandMadeBank(features)
                 : KernelBank(MakeDictionary("gaussian", kKernels), kDimension, features, 7));

@@ -9,6 +9,7 @@
 
 #include "polykern/algorithms/messages.h"
 #include "polykern/core/losses.h"
+#include "polykern/core/network.h"
 #include "polykern/core/random_features.h"
 
 namespace polykern {
@@ -32,12 +33,18 @@ struct Workspace {
 
   FeatureScratch features;
   std::vector<float> f;  ///< clients x kernels
+  /// Features that stay on the client, of whom and of which kernels.
+  std::vector<float> z;
+  std::vector<std::size_t> first;
+  std::vector<std::uint32_t> chosen;
   std::vector<double> weights;
   std::vector<double> norms;  ///< ||theta_i||^2
   std::vector<double> slopes;
   std::vector<std::uint32_t> order;
   std::vector<float> along_z;  ///< factors of the features in the updates, and of theta
   std::vector<float> along_theta;
+  std::vector<double> numbers;  ///< whatever else is needed in double
+  Network::Activations network;
 };
 
 /// Updates on their way into one step of the server. Several may be filled side by side, each by
@@ -57,7 +64,7 @@ class Server {
   virtual const Broadcast& broadcast() const = 0;
   virtual std::unique_ptr<Inbox> NewInbox() const = 0;
   /// Ends a step in which `participants` clients took part, 0 included: changes the model by what
-  /// is in the inboxes (made by this server), empties them, and counts the step.
+  /// is in the inboxes (made by this server, at least one), empties them, and counts the step.
   virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes,
                       std::uint64_t participants) = 0;
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
@@ -80,6 +87,8 @@ class Algorithm {
 
   /// Private numbers a client keeps between steps. They start at 0.
   virtual std::size_t state_size() const = 0;
+  /// How many of them, the first ones, still mean something when the features are drawn anew.
+  virtual std::size_t lasting_state() const { return state_size(); }
   /// Predicts for every client of the cohort; changes no client's state.
   virtual void Predict(const Broadcast& broadcast, const Samples& samples,
                        Workspace& workspace) const = 0;

@@ -13,16 +13,21 @@ struct ModelShape {
   std::size_t blocks = 0;             ///< vectors in the model
   std::size_t width = 0;              ///< numbers in each
   std::size_t blocks_per_update = 0;  ///< most blocks a client may send in one step
+  /// Losses a client sends beside its blocks. As many as blocks_per_update: one for each block that
+  /// it sends, and it sends them all. Another number: one for each of the server's weights.
+  std::size_t losses_per_update = 0;
 
   std::size_t model_size() const { return blocks * width; }
   /// Most numbers a client sends in one step: what the uplink budget limits.
-  std::size_t update_size() const { return blocks_per_update * width; }
+  std::size_t update_size() const { return blocks_per_update * width + losses_per_update; }
 };
 
 /// Server to clients, once per step.
 struct Broadcast {
   std::uint64_t step = 0;    ///< steps committed so far: 0 before the first
   std::vector<float> model;  ///< blocks x width
+  /// The server's own probabilities of the kernels, which sum to 1; empty if it has none.
+  std::vector<double> weights = {};
 };
 
 /// Clients to server: the messages of a cohort of one step, client after client. A network agent
@@ -33,6 +38,7 @@ struct Updates {
   std::vector<std::size_t> first;      ///< client c sent blocks first[c] .. first[c+1]-1 below
   std::vector<std::uint32_t> blocks;   ///< which block each is, distinct within a client
   std::vector<float> values;           ///< blocks.size() x width
+  std::vector<float> losses;           ///< clients x losses_per_update
   /// With which probability a client chose its blocks. Stays on the client: not sent.
   std::vector<double> probability;
 
@@ -45,12 +51,14 @@ struct Updates {
     first.assign(1, 0);
     blocks.clear();
     values.clear();
+    losses.clear();
     probability.clear();
   }
 };
 
 /// Throws Error, naming the client, unless the updates fit the shape: consistent lengths, at most
-/// blocks_per_update distinct valid blocks per client, every number finite and representable.
+/// blocks_per_update distinct valid blocks per client, every number finite and representable, no
+/// loss negative.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
 
 }  // namespace polykern

@@ -41,6 +41,7 @@ std::string Complaint(const Updates& updates, const ModelShape& shape = kShape) 
 TEST(ModelShape, CountsItsNumbers) {
   EXPECT_EQ(kShape.model_size(), 12U);
   EXPECT_EQ(kShape.update_size(), 6U);
+  EXPECT_EQ((ModelShape{4, 3, 2, 5}.update_size()), 11U) << "losses count as numbers sent";
 }
 
 TEST(Updates, ListTheBlocksOfAClient) {
@@ -153,6 +154,51 @@ TEST(CheckUpdates, RefusesNumbersThatAreNotFiniteOrTooLarge) {
           << place;
     }
   }
+}
+
+/// As Good, with the losses of all four weights beside it.
+Updates WithLosses() {
+  Updates updates = Good();
+  updates.losses = {1, 0, 512, 2, 0, 0, 0, 0, 1, 1, 1, 1};
+  return updates;
+}
+
+constexpr ModelShape kLossy = {4, 3, 2, 4};
+
+TEST(CheckUpdates, WantsAsManyLossesAsTheShapeSays) {
+  EXPECT_EQ(Complaint(WithLosses(), kLossy), "");
+  EXPECT_THAT(Complaint(Good(), kLossy), HasSubstr("inconsistent lengths"));
+  EXPECT_THAT(Complaint(WithLosses()), HasSubstr("inconsistent lengths"));
+  Updates wrong = WithLosses();
+  wrong.losses.pop_back();
+  EXPECT_THAT(Complaint(wrong, kLossy), HasSubstr("inconsistent lengths"));
+  wrong.Clear();
+  EXPECT_EQ(Complaint(wrong, kLossy), "") << "Clear leaves losses behind";
+}
+
+TEST(CheckUpdates, RefusesLossesThatAreNegativeNotFiniteOrTooLarge) {
+  using Limits = std::numeric_limits<float>;
+  for (const float bad : {-1e-30F, Limits::quiet_NaN(), Limits::infinity(), 513.0F}) {
+    for (std::size_t place = 0; place < 12; ++place) {
+      Updates wrong = WithLosses();
+      wrong.losses[place] = bad;
+      EXPECT_THAT(Complaint(wrong, kLossy),
+                  AllOf(HasSubstr("client " + std::to_string(70 + place / 4)),
+                        HasSubstr(bad < 0 ? "negative loss" : "not finite or above 512")));
+    }
+  }
+}
+
+TEST(CheckUpdates, WantsABlockForEachLossIfLossesGoWithBlocks) {
+  const ModelShape shape = {4, 3, 2, 2};
+  Updates updates = Good();
+  updates.losses = {1, 1, 0, 0, 1, 1};
+  EXPECT_THAT(Complaint(updates, shape),
+              AllOf(HasSubstr("client 71"), HasSubstr("0 kernels, but the losses of 2")));
+  updates.first = {0, 2, 4, 6};
+  updates.blocks = {3, 0, 1, 2, 2, 1};
+  updates.values.assign(18, 1);
+  EXPECT_EQ(Complaint(updates, shape), "");
 }
 
 }  // namespace

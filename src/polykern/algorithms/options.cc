@@ -1,7 +1,9 @@
 #include "polykern/algorithms/options.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "polykern/core/error.h"
@@ -21,15 +23,30 @@ void RequirePositive(const std::optional<double>& value, const char* option) {
   if (value) Require(*value > 0 && std::isfinite(*value), option, *value, "it must be above 0");
 }
 
-}  // namespace
-
-std::size_t ResolveFeatures(const AlgorithmOptions& options) {
-  constexpr std::size_t kMostFeatures = 100;
-  return options.features.value_or(
-      std::min(kMostFeatures, options.budget / (2 * options.kernels_per_upload)));
+/// The most features per kernel that the budget allows; 0 if it does not even allow one.
+std::size_t AllowedFeatures(const AlgorithmOptions& options, const Uplink& uplink) {
+  if (uplink.kernels == 0) return std::numeric_limits<std::size_t>::max();
+  return (options.budget - std::min(options.budget, uplink.losses)) / (2 * uplink.kernels);
 }
 
-void CheckOptions(const AlgorithmOptions& options) {
+std::string Describe(const Uplink& uplink) {
+  return std::string(uplink.algorithm) + " sends " + std::to_string(uplink.kernels) + " kernels" +
+         (uplink.losses > 0 ? " and " + std::to_string(uplink.losses) + " losses" : "");
+}
+
+}  // namespace
+
+std::size_t ResolveFeatures(const AlgorithmOptions& options, const Uplink& uplink) {
+  constexpr std::size_t kMostFeatures = 100;
+  return options.features.value_or(std::min(kMostFeatures, AllowedFeatures(options, uplink)));
+}
+
+double ResolveRate(const std::optional<double>& given, const Problem& problem) {
+  assert(given || problem.horizon > 0);
+  return given ? *given : 1 / std::sqrt(static_cast<double>(problem.horizon));
+}
+
+void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
   const std::size_t m = options.kernels_per_upload;
   Require(options.kernels > 0 && options.kernels <= 100000, "--kernels", options.kernels,
           "it must lie between 1 and 100000");
@@ -44,17 +61,16 @@ void CheckOptions(const AlgorithmOptions& options) {
   Require(m > 0, "--kernels-per-upload", m, "it must be at least 1");
   Require(m <= options.kernels, "--kernels-per-upload", m,
           "the dictionary has only " + std::to_string(options.kernels) + " kernels");
-  Require(options.budget > 0, "--budget", options.budget, "it must be at least 2");
-  Require(2 * m <= options.budget, "--kernels-per-upload", m,
-          "even one feature each takes " + std::to_string(2 * m) + " numbers, over the budget of " +
-              std::to_string(options.budget) + ": lower it or raise --budget");
+  const std::size_t allowed = AllowedFeatures(options, uplink);
+  Require(allowed > 0, "--budget", options.budget,
+          Describe(uplink) + ", with one feature " +
+              std::to_string(2 * uplink.kernels + uplink.losses) +
+              " numbers: raise it, or choose others with --kernels-per-upload or --algorithm");
   if (options.features) {
-    const std::size_t features = *options.features;
-    Require(features > 0, "--features", features, "it must be at least 1");
-    Require(features <= options.budget / (2 * m), "--features", features,
-            "with " + std::to_string(m) + " kernels per upload that is over the budget of " +
-                std::to_string(options.budget) + " numbers, which allows " +
-                std::to_string(options.budget / (2 * m)));
+    Require(*options.features > 0, "--features", *options.features, "it must be at least 1");
+    Require(*options.features <= allowed, "--features", *options.features,
+            Describe(uplink) + ", so the budget of " + std::to_string(options.budget) +
+                " numbers allows " + std::to_string(allowed) + ": lower it or raise --budget");
   }
   Require(options.exploration > 0 && options.exploration <= 1, "--exploration", options.exploration,
           "it must lie in (0, 1]");
@@ -64,6 +80,10 @@ void CheckOptions(const AlgorithmOptions& options) {
           options.regularization, "it must be 0 or more");
   Require(options.loss.delta > 0 && std::isfinite(options.loss.delta), "--huber-delta",
           options.loss.delta, "it must be above 0");
+  RequirePositive(options.single_bandwidth, "--single-bandwidth");
+  RequirePositive(options.inner_rate, "--inner-rate");
+  RequirePositive(options.meta_rate, "--meta-rate");
+  RequirePositive(options.projection_radius, "--projection-radius");
 }
 
 }  // namespace polykern

@@ -17,13 +17,17 @@ using testing::HasSubstr;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+Uplink PofMkl(const AlgorithmOptions& options) {
+  return {"pof-mkl", options.kernels_per_upload, 0};
+}
+
 /// What CheckOptions says about the default options after a change; empty if nothing.
 template <typename Change>
 std::string Complaint(Change change) {
   AlgorithmOptions options;
   change(options);
   try {
-    CheckOptions(options);
+    CheckOptions(options, PofMkl(options));
   } catch (const Error& error) {
     return error.what();
   }
@@ -33,7 +37,7 @@ std::string Complaint(Change change) {
 std::size_t FeaturesFor(std::size_t per_upload) {
   AlgorithmOptions options;
   options.kernels_per_upload = per_upload;
-  return ResolveFeatures(options);
+  return ResolveFeatures(options, PofMkl(options));
 }
 
 TEST(ResolveFeatures, GivesThePapersNumbersForItsBudget) {
@@ -46,9 +50,9 @@ TEST(ResolveFeatures, GivesThePapersNumbersForItsBudget) {
 TEST(ResolveFeatures, PrefersTheGivenNumber) {
   AlgorithmOptions options;
   options.features = 7;
-  EXPECT_EQ(ResolveFeatures(options), 7U);
+  EXPECT_EQ(ResolveFeatures(options, PofMkl(options)), 7U);
   options.features = 400;
-  EXPECT_EQ(ResolveFeatures(options), 400U);
+  EXPECT_EQ(ResolveFeatures(options, PofMkl(options)), 400U);
 }
 
 TEST(CheckOptions, AcceptsTheDefaultsAndTheLimits) {
@@ -86,8 +90,8 @@ TEST(CheckOptions, RefusesABudgetThatHoldsNothing) {
                 o.kernels_per_upload = 51;
                 o.budget = 101;
               }),
-              AllOf(HasSubstr("--kernels-per-upload is 51"), HasSubstr("102 numbers"),
-                    HasSubstr("budget of 101")));
+              AllOf(HasSubstr("--budget is 101"), HasSubstr("51 kernels"), HasSubstr("102 numbers"),
+                    HasSubstr("--kernels-per-upload")));
 }
 
 TEST(CheckOptions, RefusesNoFeaturesAndFeaturesOverTheBudget) {
@@ -144,6 +148,56 @@ TEST(CheckOptions, RefusesAHuberDeltaThatIsNotPositive) {
     EXPECT_THAT(Complaint([=](auto& o) { o.loss.delta = bad; }), HasSubstr("--huber-delta is"))
         << bad;
   }
+}
+
+TEST(ResolveFeatures, LeavesRoomForTheLosses) {
+  const AlgorithmOptions options;
+  EXPECT_EQ(ResolveFeatures(options, {"", 51, 0}), 9U);
+  EXPECT_EQ(ResolveFeatures(options, {"", 51, 51}), 9U);
+  EXPECT_EQ(ResolveFeatures(options, {"", 51, 83}), 8U);
+  EXPECT_EQ(ResolveFeatures(options, {"", 1, 51}), 100U);
+  EXPECT_EQ(ResolveFeatures(options, {"", 1, 900}), 50U);
+  EXPECT_EQ(ResolveFeatures(options, {"", 0, 0}), 100U);
+}
+
+TEST(CheckOptions, CountsTheLossesAndNamesTheAlgorithm) {
+  AlgorithmOptions options;
+  options.features = 10;
+  const auto check = [&] { CheckOptions(options, {"vm-kofl", 51, 51}); };
+  EXPECT_THAT(check, testing::ThrowsMessage<Error>(
+                         AllOf(HasSubstr("--features is 10"), HasSubstr("vm-kofl sends 51 kernels"),
+                               HasSubstr("51 losses"), HasSubstr("allows 9"))));
+  options.features.reset();
+  options.budget = 152;
+  EXPECT_THAT(check, testing::ThrowsMessage<Error>(
+                         AllOf(HasSubstr("--budget is 152"), HasSubstr("153 numbers"))));
+  options.budget = 153;
+  EXPECT_NO_THROW(check());
+  options.budget = 10;  // fewer than the losses alone
+  EXPECT_THROW(check(), Error);
+}
+
+TEST(CheckOptions, AllowsAnyFeaturesToWhoeverSendsNothing) {
+  AlgorithmOptions options;
+  options.budget = 1;
+  options.features = 1000;
+  EXPECT_NO_THROW(CheckOptions(options, {"local", 0, 0}));
+}
+
+TEST(CheckOptions, RefusesSettingsOfTheOtherAlgorithmsThatAreNotPositive) {
+  for (const double bad : {0.0, -1.0, kInfinity, kNan}) {
+    EXPECT_THAT(Complaint([=](auto& o) { o.single_bandwidth = bad; }),
+                HasSubstr("--single-bandwidth is"));
+    EXPECT_THAT(Complaint([=](auto& o) { o.inner_rate = bad; }), HasSubstr("--inner-rate is"));
+    EXPECT_THAT(Complaint([=](auto& o) { o.meta_rate = bad; }), HasSubstr("--meta-rate is"));
+    EXPECT_THAT(Complaint([=](auto& o) { o.projection_radius = bad; }),
+                HasSubstr("--projection-radius is"));
+  }
+}
+
+TEST(ResolveRate, TakesAnUnsetRateFromTheHorizon) {
+  EXPECT_DOUBLE_EQ(ResolveRate({}, {1, 400, 0}), 0.05);
+  EXPECT_EQ(ResolveRate(0.3, {1, 400, 0}), 0.3);
 }
 
 }  // namespace

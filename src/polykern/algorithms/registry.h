@@ -12,11 +12,22 @@ namespace polykern {
 /// All algorithm names, in the order they are shown to users.
 std::span<const std::string_view> AlgorithmNames();
 
+/// True if kernels_per_upload means something to the algorithm. Throws Error for an unknown name.
+bool ChoosesKernels(std::string_view name);
+
+/// Kernels and losses a client of the algorithm sends per step; no kernels if it sends none, or
+/// something else. Throws Error for an unknown name.
+Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options);
+
+/// D, 0 for an algorithm without kernels. Throws Error for an unknown name.
+std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options);
+
 /// Throws Error for an unknown name or settings that CheckOptions refuses.
 void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options);
 
-/// Makes an algorithm by name, with features drawn from problem.seed. Throws Error as
-/// CheckAlgorithm does.
+/// Makes an algorithm by name, with features drawn from problem.seed; what it sends stays within
+/// options.budget. Throws Error as CheckAlgorithm does, or if the problem's dimension is too high
+/// for the budget.
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmOptions& options,
                                          const Problem& problem);
 

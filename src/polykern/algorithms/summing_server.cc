@@ -1,37 +1,67 @@
 #include "polykern/algorithms/summing_server.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
-#include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
+#include "polykern/core/experts.h"
+#include "polykern/core/vector_ops.h"
 
 namespace polykern {
 namespace {
 
 class SummingInbox final : public Inbox {
  public:
-  explicit SummingInbox(const ModelShape& shape) : sum_(shape.model_size()) {}
+  SummingInbox(const ModelShape& shape, std::size_t weights)
+      : values_(shape.model_size()),
+        losses_(weights),
+        per_block_(shape.losses_per_update == shape.blocks_per_update) {}
 
-  void Add(const Updates& updates) override { sum_.Add(updates.values, updates.blocks); }
-  void Clear() override { sum_.Clear(); }
+  void Add(const Updates& updates) override {
+    values_.Add(updates.values, updates.blocks);
+    if (per_block_) {
+      if (losses_.size() > 0) losses_.Add(updates.losses, updates.blocks);
+    } else if (losses_.size() > 0) {
+      rows_.assign(updates.size(), 0);
+      losses_.Add(updates.losses, rows_);
+    }
+  }
+  void Clear() override {
+    values_.Clear();
+    losses_.Clear();
+  }
 
-  const ExactSum& sum() const { return sum_; }
+  void Merge(const SummingInbox& other) {
+    values_.Merge(other.values_);
+    losses_.Merge(other.losses_);
+  }
+
+  const ExactSum& values() const { return values_; }
+  const ExactSum& losses() const { return losses_; }
 
  private:
-  ExactSum sum_;
+  ExactSum values_;
+  ExactSum losses_;
+  bool per_block_;                   // a loss for each block sent, not for each weight
+  std::vector<std::uint32_t> rows_;  // all 0: losses_ is one row
 };
 
 class SummingServer final : public Server {
  public:
-  explicit SummingServer(const ModelShape& shape)
-      : shape_(shape), model_(shape.model_size()), total_(shape.model_size()) {
+  SummingServer(const ModelShape& shape, ServerRule rule) : shape_(shape), rule_(std::move(rule)) {
+    assert(rule_.start.empty() || rule_.start.size() == shape.model_size());
+    state_.model = std::move(rule_.start);
+    state_.model.resize(shape.model_size());
+    state_.losses.resize(rule_.weights);
     broadcast_.model.resize(shape.model_size());
+    broadcast_.weights.resize(rule_.weights);
+    Publish(0);
   }
 
   const Broadcast& broadcast() const override { return broadcast_; }
   std::unique_ptr<Inbox> NewInbox() const override {
-    return std::make_unique<SummingInbox>(shape_);
+    return std::make_unique<SummingInbox>(shape_, rule_.weights);
   }
 
   void Commit(std::span<const std::unique_ptr<Inbox>> inboxes,
@@ -40,47 +70,57 @@ class SummingServer final : public Server {
       throw Error("exact sums hold for fewer than 2^24 clients per step, not " +
                   std::to_string(participants));
     }
-    total_.Clear();
-    for (const auto& inbox : inboxes) {
+    auto& total = static_cast<SummingInbox&>(*inboxes.front());
+    for (const auto& inbox : inboxes.subspan(1)) {
       auto& mine = static_cast<SummingInbox&>(*inbox);
-      total_.Merge(mine.sum());
+      total.Merge(mine);
       mine.Clear();
     }
     if (participants > 0) {
-      const double share = 1 / static_cast<double>(participants);
-      for (std::size_t i = 0; i < model_.size(); ++i) model_[i] -= share * total_[i];  // (13)
+      rule_.apply({total.values(), total.losses(), static_cast<double>(participants)}, state_);
     }
+    total.Clear();
     Publish(broadcast_.step + 1);
   }
 
-  std::vector<double> Save() const override { return model_; }
+  std::vector<double> Save() const override {
+    std::vector<double> saved = state_.model;
+    saved.insert(saved.end(), state_.losses.begin(), state_.losses.end());
+    return saved;
+  }
   void Load(std::uint64_t step, std::span<const double> saved) override {
-    if (saved.size() != model_.size()) {
+    const std::size_t model = state_.model.size();
+    if (saved.size() != model + state_.losses.size()) {
       throw Error("a saved model of " + std::to_string(saved.size()) + " numbers does not fit " +
-                  std::to_string(model_.size()) + ": it was made with other settings");
+                  std::to_string(model + state_.losses.size()) +
+                  ": it was made with other settings");
     }
-    model_.assign(saved.begin(), saved.end());
+    std::ranges::copy(saved.first(model), state_.model.begin());
+    std::ranges::copy(saved.subspan(model), state_.losses.begin());
     Publish(step);
   }
 
  private:
   void Publish(std::uint64_t step) {
     broadcast_.step = step;
-    for (std::size_t i = 0; i < model_.size(); ++i) {
-      broadcast_.model[i] = static_cast<float>(model_[i]);
-    }
+    RoundToFloat(state_.model, broadcast_.model);
+    if (rule_.weights > 0) HedgeWeights(state_.losses, rule_.weight_rate, broadcast_.weights);
   }
 
   ModelShape shape_;
-  std::vector<double> model_;
-  ExactSum total_;
+  ServerRule rule_;
+  ServerState state_;
   Broadcast broadcast_;
 };
 
 }  // namespace
 
-std::unique_ptr<Server> NewSummingServer(const ModelShape& shape) {
-  return std::make_unique<SummingServer>(shape);
+void SubtractMean(const StepSums& sums, ServerState& state) {
+  SubtractScaled(sums.values.units(), ExactSum::kUnit / sums.participants, state.model);
+}
+
+std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule) {
+  return std::make_unique<SummingServer>(shape, std::move(rule));
 }
 
 }  // namespace polykern

@@ -1,14 +1,42 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/core/aggregate.h"
 
 namespace polykern {
 
-/// The server of first-order algorithms: model -= (1/K) sum of the steps sent  (13), where K is the
-/// number of clients that took part, also those that did not send a given block. The model is kept
-/// in double, so that small steps are not lost on long streams, and sent as float. It starts at 0.
-std::unique_ptr<Server> NewSummingServer(const ModelShape& shape);
+/// What the clients of one step sent, added up.
+struct StepSums {
+  const ExactSum& values;  ///< blocks x width
+  const ExactSum& losses;  ///< one for each of the server's weights
+  double participants;     ///< K > 0: who took part, also those that did not send a given block
+};
+
+/// What a server keeps between steps.
+struct ServerState {
+  std::vector<double> model;   ///< blocks x width; in double, so that small steps are not lost
+  std::vector<double> losses;  ///< cumulative losses, from which its weights follow
+};
+
+/// (13): model -= (1/K) sum of the steps sent.
+void SubtractMean(const StepSums& sums, ServerState& state);
+
+/// How a server differs from the plain one.
+struct ServerRule {
+  std::vector<double> start = {};  ///< the model before the first step; empty: all 0
+  std::size_t weights = 0;         ///< kernels it has weights of, 0: it has none
+  double weight_rate = 0;          ///< they are Hedge's, of ServerState::losses, with this rate
+  /// What a step with participants changes. Pure, so that the same sums give the same bits.
+  std::function<void(const StepSums&, ServerState&)> apply = SubtractMean;
+};
+
+/// The server of every algorithm whose server needs but sums over the clients. The sums are exact,
+/// so the order of arrival does not matter. Saves the model and then the cumulative losses.
+std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule = {});
 
 }  // namespace polykern

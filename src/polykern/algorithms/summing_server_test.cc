@@ -1,5 +1,6 @@
 #include "polykern/algorithms/summing_server.h"
 
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -141,6 +142,61 @@ TEST_F(SummingServer, RefusesASavedModelOfAnotherSizeAndKeepsItsOwn) {
   }
   EXPECT_EQ(server->broadcast().step, 1U);
   EXPECT_THAT(model(), ElementsAre(0, 0, -1, -2, 0, 0));
+}
+
+TEST(ServerRule, SetsTheModelBeforeTheFirstStep) {
+  ServerRule rule;
+  rule.start = {1, 2, 3, 4, 5, 6};
+  const auto server = NewSummingServer(kShape, rule);
+  EXPECT_EQ(server->broadcast().step, 0U);
+  EXPECT_THAT(server->broadcast().model, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_TRUE(server->broadcast().weights.empty());
+}
+
+/// A server that adds the losses up and weighs its kernels by them.
+std::unique_ptr<Server> WeighingServer(const ModelShape& shape) {
+  ServerRule rule;
+  rule.weights = 3;
+  rule.weight_rate = std::log(2.0);
+  rule.apply = [](const StepSums& sums, ServerState& state) {
+    for (std::size_t i = 0; i < state.losses.size(); ++i) state.losses[i] += sums.losses[i];
+  };
+  return NewSummingServer(shape, rule);
+}
+
+TEST(ServerRule, PublishesHedgesWeightsOfTheLosses) {
+  using testing::DoubleNear;
+  const ModelShape per_weight = {3, 2, 2, 3};
+  const auto server = WeighingServer(per_weight);
+  EXPECT_THAT(server->broadcast().weights, Each(DoubleNear(1.0 / 3, 1e-12)));
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+  inboxes.push_back(server->NewInbox());
+  Updates update = From(0, {2}, {1, 1});
+  update.losses = {0, 1, 0};
+  inboxes[0]->Add(update);
+  update.losses = {0, 0, 2};
+  inboxes[0]->Add(update);
+  server->Commit(inboxes, 2);  // weights 1, 1/2, 1/4
+  EXPECT_THAT(server->broadcast().weights,
+              ElementsAre(DoubleNear(4.0 / 7, 1e-12), DoubleNear(2.0 / 7, 1e-12),
+                          DoubleNear(1.0 / 7, 1e-12)));
+  EXPECT_THAT(server->broadcast().model, Each(0)) << "this rule leaves the model alone";
+
+  const auto copy = WeighingServer(per_weight);
+  copy->Load(1, server->Save());
+  EXPECT_EQ(copy->broadcast().weights, server->broadcast().weights);
+  EXPECT_THROW(copy->Load(1, std::vector<double>(6)), Error);
+}
+
+TEST(ServerRule, GivesLossesOfSentBlocksToThoseBlocks) {
+  const auto server = WeighingServer({3, 2, 2, 2});
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+  inboxes.push_back(server->NewInbox());
+  Updates update = From(0, {2, 0}, {1, 1, 1, 1});
+  update.losses = {2, 1};
+  inboxes[0]->Add(update);
+  server->Commit(inboxes, 1);
+  EXPECT_THAT(server->Save(), ElementsAre(0, 0, 0, 0, 0, 0, 1, 0, 2));
 }
 
 }  // namespace

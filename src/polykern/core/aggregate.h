@@ -31,6 +31,8 @@ class ExactSum {
   void Clear();
 
   std::size_t size() const { return sums_.size(); }
+  /// The sums as multiples of kUnit.
+  std::span<const std::int64_t> units() const { return sums_; }
   double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * kUnit; }
 
  private:

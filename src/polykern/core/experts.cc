@@ -11,14 +11,7 @@ namespace polykern {
 
 void HedgeWeights(std::span<const double> losses, double rate, std::span<double> weights) {
   assert(!losses.empty() && losses.size() == weights.size());
-  const double best = Least(losses);
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    const double behind = losses[i] - best;
-    weights[i] = behind == 0 ? 0 : -rate * behind;  // no 0 * infinity
-  }
-  ExpOfNegatives(weights);
-  const double share = 1 / Sum(weights);
-  for (double& weight : weights) weight *= share;
+  SoftMin(losses, rate, weights);
 }
 
 double AdaHedge::Rate(std::size_t experts) const {

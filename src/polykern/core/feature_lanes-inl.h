@@ -76,17 +76,16 @@ HWY_INLINE void ForEachLane(const Vec* four, std::uint64_t lanes, const Keep& ke
 }
 
 /// Sines, cosines and theta . z of kCount features (at most kGroup) from j on; adds to f what they
-/// give, and hands their features to the sink. The angles of a feature stand `stride` floats apart.
-template <int kCount, bool kLarge, class Theta>
-HWY_INLINE void FinishGroup(const float* angle, std::size_t stride, std::size_t features,
-                            float scale, const Theta& theta, std::size_t j, const Sink& sink,
-                            Vec& f) {
+/// give, and hands their features to the sink. angle(g) is the angle of feature j + g.
+template <int kCount, bool kLarge, class Angle, class Theta>
+HWY_INLINE void FinishGroup(const Angle& angle, std::size_t features, float scale,
+                            const Theta& theta, std::size_t j, const Sink& sink, Vec& f) {
   const Tag tag;
   Vec sine[kGroup];
   Vec cosine[kGroup];
   Vec sum = hn::Zero(tag);
   for (int g = 0; g < kCount; ++g) {
-    const Vec a = hn::Load(tag, angle + g * stride);
+    const Vec a = angle(g);
     SinCos(tag, a, sine[g], cosine[g]);
     if (kLarge) SinCosLarge(tag, a, sine[g], cosine[g]);
     sum = hn::MulAdd(theta(j + g), sine[g], sum);
@@ -107,21 +106,19 @@ HWY_INLINE void FinishGroup(const float* angle, std::size_t stride, std::size_t 
   });
 }
 
-/// The same for `count` features. j is a multiple of kGroup.
+/// The same for `count` features whose angles are in memory, `stride` floats apart. j is a multiple
+/// of kGroup.
 template <bool kLarge, class Theta>
 HWY_INLINE void Finish(const float* angle, std::size_t stride, std::size_t count,
                        std::size_t features, float scale, const Theta& theta, std::size_t j,
                        const Sink& sink, Vec& f) {
-  std::size_t g = 0;
-  for (; g + kGroup <= count; g += kGroup) {
-    FinishGroup<kGroup, kLarge>(angle + g * stride, stride, features, scale, theta, j + g, sink, f);
+  const auto load = [&](std::size_t g) { return hn::Load(Tag(), angle + g * stride); };
+  for (; count >= kGroup; count -= kGroup, j += kGroup, angle += kGroup * stride) {
+    FinishGroup<kGroup, kLarge>(load, features, scale, theta, j, sink, f);
   }
-  angle += g * stride;
-  j += g;
-  const std::size_t rest = count - g;
-  if (rest == 1) FinishGroup<1, kLarge>(angle, stride, features, scale, theta, j, sink, f);
-  if (rest == 2) FinishGroup<2, kLarge>(angle, stride, features, scale, theta, j, sink, f);
-  if (rest == 3) FinishGroup<3, kLarge>(angle, stride, features, scale, theta, j, sink, f);
+  if (count == 1) FinishGroup<1, kLarge>(load, features, scale, theta, j, sink, f);
+  if (count == 2) FinishGroup<2, kLarge>(load, features, scale, theta, j, sink, f);
+  if (count == 3) FinishGroup<3, kLarge>(load, features, scale, theta, j, sink, f);
 }
 
 /// kWide vectors of clients, one kernel.
@@ -132,34 +129,66 @@ struct ClientLanes {
   const float* base;  // features x (kWide * lanes): angles of the shared draw; or null
   float scale;        // 1 / sqrt(D)
 
-  // Features whose projections are computed together: as many as the registers hold. What is left
-  // at the end goes with the last ones, because a few alone would wait for each other's results.
-  static constexpr int kUsual = HWY_TARGET <= HWY_AVX3 || kWide == 1 ? 2 * kGroup : kGroup;
-  static constexpr int kMost = kUsual + kGroup - 1;
+  // Features whose projections are computed together: as many as the registers hold. A few that are
+  // left at the end go with the last ones: alone they would wait for each other's results.
+  static constexpr std::size_t kUsual = HWY_TARGET <= HWY_AVX3 || kWide == 1 ? 2 * kGroup : kGroup;
+  static constexpr std::size_t kMost = kUsual + kGroup - 1;
   static std::size_t AtOnce(std::size_t left) { return left <= kMost ? left : kUsual; }
 
-  /// angle[g] = rho_g . x for the first `count` <= kCount rows of rho.
-  template <int kCount = kMost>
-  HWY_INLINE void Project(const float* rho, std::size_t count, float* HWY_RESTRICT angle) const {
-    if constexpr (kCount > 1) {
-      if (count < kCount) return Project<kCount - 1>(rho, count, angle);
-    }
+  /// sum[g] = rho_g . x for kCount rows of rho.
+  template <int kCount>
+  HWY_INLINE void Project(const float* rho, Vec* HWY_RESTRICT sum) const {
     const Tag tag;
     const std::size_t lanes = hn::Lanes(tag);
     const std::size_t dimension = bank.dimension();
-    Vec sum[kCount * kWide];
-    for (int a = 0; a < kCount * kWide; ++a) sum[a] = hn::Zero(tag);
-    for (std::size_t c = 0; c < dimension; ++c) {
+    const auto add = [&](std::size_t c, const auto& before) {
       Vec sample[kWide];
       for (int v = 0; v < kWide; ++v) sample[v] = hn::Load(tag, x + (c * kWide + v) * lanes);
       for (int g = 0; g < kCount; ++g) {
         const Vec frequency = hn::Set(tag, rho[g * dimension + c]);
         for (int v = 0; v < kWide; ++v) {
-          sum[g * kWide + v] = hn::MulAdd(frequency, sample[v], sum[g * kWide + v]);
+          sum[g * kWide + v] = hn::MulAdd(frequency, sample[v], before(g * kWide + v));
         }
       }
+    };
+    add(0, [&](int) { return hn::Zero(tag); });  // a loop that sets all to 0 would go over memory
+    for (std::size_t c = 1; c < dimension; ++c) add(c, [&](int a) { return sum[a]; });
+  }
+
+  /// The same for `count` rows, into memory. Functions of their own: they need all the registers.
+  template <int kCount = kMost>
+  HWY_NOINLINE void Project(const float* rho, std::size_t count, float* HWY_RESTRICT angle) const {
+    if constexpr (kCount > 1) {
+      if (count < kCount) return Project<kCount - 1>(rho, count, angle);
     }
-    for (int a = 0; a < kCount * kWide; ++a) hn::Store(sum[a], tag, angle + a * lanes);
+    Vec sum[kCount * kWide];
+    Project<kCount>(rho, sum);
+    for (int a = 0; a < kCount * kWide; ++a) hn::Store(sum[a], Tag(), angle + a * hn::Lanes(Tag()));
+  }
+
+  /// kUsual features of a kernel from j on, from projection to f without a detour over memory.
+  template <bool kLarge>
+  HWY_NOINLINE void Fused(const float* rho, const float* theta, std::size_t j, const Sink& sink,
+                          float* HWY_RESTRICT f) const {
+    const Tag tag;
+    const std::size_t lanes = hn::Lanes(tag);
+    const auto weight = [&](std::size_t at) { return hn::Set(tag, theta[at]); };
+    Vec sum[kUsual * kWide];
+    Project<kUsual>(rho, sum);
+    for (int v = 0; v < kWide; ++v) {
+      Vec own_f = hn::Load(tag, f + v * lanes);
+      for (std::size_t g = 0; g < kUsual; g += kGroup) {
+        FinishGroup<kGroup, kLarge>([&](std::size_t at) { return sum[(g + at) * kWide + v]; },
+                                    bank.features(), scale, weight, j + g, OfVector(sink, v),
+                                    own_f);
+      }
+      hn::Store(own_f, tag, f + v * lanes);
+    }
+  }
+
+  static Sink OfVector(const Sink& sink, int v) {
+    const std::size_t first = v * hn::Lanes(Tag());
+    return {(sink.lanes >> first) & AllLanes(), sink.place + first};
   }
 
   /// angle = factor times what the shared draw gives.
@@ -174,16 +203,19 @@ struct ClientLanes {
   }
 
   template <bool kLarge>
-  void Kernel(std::size_t kernel, const float* theta, const Sink& sink, float* f_out) const {
+  void Kernel(std::size_t kernel, const float* theta, const Sink& sink, float* f) const {
     const Tag tag;
     const std::size_t lanes = hn::Lanes(tag);
     const std::size_t features = bank.features();
     const float* rho = bank.Frequencies(kernel).data();
+    for (int v = 0; v < kWide; ++v) hn::Store(hn::Zero(tag), tag, f + v * lanes);
+    std::size_t j = 0;
+    for (; base == nullptr && AtOnce(features - j) == kUsual; j += kUsual) {
+      Fused<kLarge>(rho + j * bank.dimension(), theta, j, sink, f);
+    }
     const auto weight = [&](std::size_t at) { return hn::Set(tag, theta[at]); };
     HWY_ALIGN float angle[kMost * kWide * kMostLanes];
-    Vec f[kWide];
-    for (int v = 0; v < kWide; ++v) f[v] = hn::Zero(tag);
-    for (std::size_t j = 0; j < features;) {
+    while (j < features) {
       const std::size_t count = AtOnce(features - j);
       if (base != nullptr) {
         Rescale(bank.Scales()[kernel], j, count, angle);
@@ -191,14 +223,15 @@ struct ClientLanes {
         Project(rho + j * bank.dimension(), count, angle);
       }
       for (int v = 0; v < kWide; ++v) {
-        const Sink own{(sink.lanes >> (v * lanes)) & AllLanes(), sink.place + v * lanes};
-        Finish<kLarge>(angle + v * lanes, kWide * lanes, count, features, scale, weight, j, own,
-                       f[v]);
+        Vec own_f = hn::Load(tag, f + v * lanes);
+        Finish<kLarge>(angle + v * lanes, kWide * lanes, count, features, scale, weight, j,
+                       OfVector(sink, v), own_f);
+        hn::Store(own_f, tag, f + v * lanes);
       }
       j += count;
     }
     for (int v = 0; v < kWide; ++v) {
-      hn::Store(hn::Mul(f[v], hn::Set(tag, scale)), tag, f_out + v * lanes);
+      hn::Store(hn::Mul(hn::Load(tag, f + v * lanes), hn::Set(tag, scale)), tag, f + v * lanes);
     }
   }
 };
@@ -217,27 +250,28 @@ struct KernelLanes {
 
   /// angle[g][k] = rho_g . x_k for kCount features and kClients clients.
   template <int kClients, int kCount>
-  static HWY_INLINE void Project(const float* rho, const float* x, std::size_t dimension,
-                                 float* HWY_RESTRICT angle) {
+  static HWY_NOINLINE void Project(const float* rho, const float* x, std::size_t dimension,
+                                   float* HWY_RESTRICT angle) {
     const Tag tag;
     Vec sum[kCount * kClients];
-    for (int a = 0; a < kCount * kClients; ++a) sum[a] = hn::Zero(tag);
-    for (std::size_t c = 0; c < dimension; ++c) {
+    const auto add = [&](std::size_t c, const auto& before) {
       for (int g = 0; g < kCount; ++g) {
         const Vec frequency = hn::Load(tag, rho + c * kStride + g * kMostLanes);
         for (int k = 0; k < kClients; ++k) {
           sum[g * kClients + k] =
-              hn::MulAdd(frequency, hn::Set(tag, x[k * dimension + c]), sum[g * kClients + k]);
+              hn::MulAdd(frequency, hn::Set(tag, x[k * dimension + c]), before(g * kClients + k));
         }
       }
-    }
+    };
+    add(0, [&](int) { return hn::Zero(tag); });
+    for (std::size_t c = 1; c < dimension; ++c) add(c, [&](int a) { return sum[a]; });
     for (int a = 0; a < kCount * kClients; ++a) hn::Store(sum[a], tag, angle + a * hn::Lanes(tag));
   }
 
   /// The same for one client of whose sample only a few columns are not 0: leaving out the others
   /// changes no bit, because adding rho * 0 does not.
-  static HWY_INLINE void Project(const float* rho, const SparseSample& x,
-                                 float* HWY_RESTRICT angle) {
+  static HWY_NOINLINE void Project(const float* rho, const SparseSample& x,
+                                   float* HWY_RESTRICT angle) {
     constexpr int kCount = KernelBank::kBlock;
     const Tag tag;
     Vec sum[kCount];

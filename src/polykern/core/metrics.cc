@@ -34,19 +34,10 @@ void Scoreboard::Record(std::size_t client, double squared_error, double loss,
   totals.squared_error += squared_error;
   totals.loss += loss;
   ++totals.steps;
-  bool unit_range = loss >= 0 && loss <= 1;
-  double* sums = kernel_losses_.data() + client * kernels_;
-  for (std::size_t i = 0; i < kernels_; ++i) {
-    sums[i] += kernel_losses[i];
-    unit_range &= kernel_losses[i] >= 0 && kernel_losses[i] <= 1;
-  }
-  totals.unit_range &= unit_range;
-}
-
-double Scoreboard::Best(std::size_t client) const {
-  if (kernels_ == 0) return 0;
+  totals.unit_range &= loss >= 0 && loss <= 1;
+  if (kernels_ == 0) return;
   const auto sums = std::span(kernel_losses_).subspan(client * kernels_, kernels_);
-  return Least(sums);
+  totals.best = AddAndFindLeast(kernel_losses, sums, totals.unit_range);
 }
 
 std::vector<double> Scoreboard::Save() const {
@@ -64,10 +55,13 @@ void Scoreboard::Load(std::span<const double> saved) {
   assert(saved.size() == 4 * totals_.size() + kernel_losses_.size());
   for (std::size_t k = 0; k < totals_.size(); ++k) {
     const auto row = saved.subspan(4 * k, 4);
-    totals_[k] = {row[0], row[1], static_cast<std::uint64_t>(row[2]), row[3] != 0};
+    totals_[k] = {row[0], row[1], 0, static_cast<std::uint64_t>(row[2]), row[3] != 0};
   }
   const auto rest = saved.subspan(4 * totals_.size());
   std::ranges::copy(rest, kernel_losses_.begin());
+  for (std::size_t k = 0; k < totals_.size() && kernels_ > 0; ++k) {
+    totals_[k].best = Least(std::span(kernel_losses_).subspan(k * kernels_, kernels_));
+  }
 }
 
 }  // namespace polykern

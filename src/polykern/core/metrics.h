@@ -31,7 +31,7 @@ class Scoreboard {
   std::uint64_t Steps(std::size_t client) const { return totals_[client].steps; }
   double SquaredError(std::size_t client) const { return totals_[client].squared_error; }
   /// sum_t loss - min_i sum_t L_i  (14); meaningless without kernels.
-  double Regret(std::size_t client) const { return totals_[client].loss - Best(client); }
+  double Regret(std::size_t client) const { return totals_[client].loss - totals_[client].best; }
   /// False once the prediction or a kernel had a loss outside [0, 1]: Theorem 2's premise.
   bool LossesInUnitRange(std::size_t client) const { return totals_[client].unit_range; }
 
@@ -43,10 +43,10 @@ class Scoreboard {
   struct Totals {
     double squared_error = 0;
     double loss = 0;
+    double best = 0;  // of the kernels' losses
     std::uint64_t steps = 0;
     bool unit_range = true;
   };
-  double Best(std::size_t client) const;
 
   std::size_t kernels_;
   std::vector<Totals> totals_;

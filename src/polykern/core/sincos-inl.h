@@ -14,14 +14,14 @@ HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
 
-// pi/2 in three parts, and the angle up to which they reduce well; above it, SinCosLarge.
+// pi/2 in parts, and the angle up to which they reduce well; above it, SinCosLarge.
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_EMU128 || \
     HWY_TARGET == HWY_SCALAR
 // Without fused multiply-add the products must be exact: the first two parts have few bits.
 constexpr float kHalfPi[3] = {0x1.92p+0F, 0x1.fb4p-12F, 0x1.4442d2p-24F};
 constexpr float kLargeAngle = 8192;
 #else
-constexpr float kHalfPi[3] = {0x1.921fb6p+0F, -0x1.777a5cp-25F, -0x1.ee59dap-50F};
+constexpr float kHalfPi[3] = {0x1.921fb6p+0F, -0x1.777a5cp-25F, 0};  // a third would add 4e-11
 constexpr float kLargeAngle = 32768;
 #endif
 
@@ -38,7 +38,7 @@ HWY_INLINE void SinCos(D d, V angle, V& sine, V& cosine) {
   // r = angle - quarter * pi/2; the first step is exact.
   V r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[0]), angle);
   r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[1]), r);
-  r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[2]), r);
+  if constexpr (kHalfPi[2] != 0) r = hn::NegMulAdd(quarter, hn::Set(d, kHalfPi[2]), r);
   // Minimax polynomials on [-pi/4, pi/4]: relative error 4e-9 (sine), absolute 1e-10 (cosine).
   const V u = hn::Mul(r, r);
   V s = hn::MulAdd(u, hn::Set(d, -1.9515295e-4f), hn::Set(d, 8.3321608e-3f));
@@ -48,13 +48,11 @@ HWY_INLINE void SinCos(D d, V angle, V& sine, V& cosine) {
   c = hn::MulAdd(u, c, hn::Set(d, 4.1666647e-2f));
   c = hn::MulAdd(u, c, hn::Set(d, -0.5f));
   c = hn::MulAdd(u, c, hn::Set(d, 1.0f));
-  // Odd quarters swap the two; the second bit of quarter (of quarter + 1) is the sign.
+  // sin(r + pi/2) = cos(r), cos(r + pi/2) = -sin(r); the second bit of quarter turns both signs.
   const auto odd = hn::RebindMask(d, hn::TestBit(bits, hn::Set(di, 1)));
-  const auto sine_sign = hn::ShiftLeft<30>(hn::And(bits, hn::Set(di, 2)));
-  const auto cosine_sign =
-      hn::ShiftLeft<30>(hn::And(hn::Add(bits, hn::Set(di, 1)), hn::Set(di, 2)));
-  sine = hn::Xor(hn::IfThenElse(odd, c, s), hn::BitCast(d, sine_sign));
-  cosine = hn::Xor(hn::IfThenElse(odd, s, c), hn::BitCast(d, cosine_sign));
+  const V sign = hn::And(hn::BitCast(d, hn::ShiftLeft<30>(bits)), hn::SignBit(d));
+  sine = hn::Xor(hn::IfThenElse(odd, c, s), sign);
+  cosine = hn::Xor(hn::IfThenElse(odd, hn::Neg(s), c), sign);
 }
 
 /// Replaces the lanes whose angle is above kLargeAngle by the C library's result in double.

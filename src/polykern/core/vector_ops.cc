@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "polykern/core/vector_ops.cc"
@@ -66,22 +67,31 @@ HWY_INLINE hn::Vec<Doubles> Exp(hn::Vec<Doubles> x) {
   return hn::BitCast(tag, hn::Add(hn::BitCast(integers, series), power));
 }
 
-void ExpLoop(double* values, std::size_t count) {
+/// out[i] = change(in[i]), vector by vector.
+template <class Change>
+HWY_INLINE void Map(const double* in, double* out, std::size_t count, const Change& change) {
   const Doubles tag;
   const std::size_t lanes = hn::Lanes(tag);
-  // Below this the result is no normal number; 0 is as good, and needs no slow arithmetic.
-  const auto least = hn::Set(tag, -708.0);
-  const auto exp = [&](hn::Vec<Doubles> x) {
-    return hn::IfThenElseZero(hn::Ge(x, least), Exp(hn::Max(x, least)));
-  };
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(exp(hn::LoadU(tag, values + i)), tag, values + i);
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(change(hn::LoadU(tag, in + i)), tag, out + i);
+  }
   if (i == count) return;
   HWY_ALIGN double rest[kPartialSums] = {};
-  std::copy(values + i, values + count, rest);
-  hn::Store(exp(hn::Load(tag, rest)), tag, rest);
-  std::copy(rest, rest + (count - i), values + i);
+  std::copy(in + i, in + count, rest);
+  hn::Store(change(hn::Load(tag, rest)), tag, rest);
+  std::copy(rest, rest + (count - i), out + i);
+}
+
+/// exp(x) for x <= 0. Below -708 it is no normal number; 0 is as good, and needs no slow
+/// arithmetic.
+HWY_INLINE hn::Vec<Doubles> ExpOrZero(hn::Vec<Doubles> x) {
+  const auto least = hn::Set(Doubles(), -708.0);
+  return hn::IfThenElseZero(hn::Ge(x, least), Exp(hn::Max(x, least)));
+}
+
+void ExpLoop(double* values, std::size_t count) {
+  Map(values, values, count, [](hn::Vec<Doubles> x) { return ExpOrZero(x); });
 }
 
 double SumLoop(const double* values, std::size_t count) {
@@ -102,6 +112,44 @@ double LeastLoop(const double* values, std::size_t count) {
     least = hn::GetLane(hn::MinOfLanes(tag, all));
   }
   for (; i < count; ++i) least = std::min(least, values[i]);
+  return least;
+}
+
+void SoftMinLoop(const double* losses, double rate, double* weights, std::size_t count) {
+  const Doubles tag;
+  const auto best = hn::Set(tag, LeastLoop(losses, count));
+  const auto by = hn::Set(tag, -rate);
+  Map(losses, weights, count, [&](hn::Vec<Doubles> loss) {
+    const auto behind = hn::Sub(loss, best);
+    const auto none = hn::Eq(behind, hn::Zero(tag));  // no 0 * infinity
+    return ExpOrZero(hn::IfThenZeroElse(none, hn::Mul(by, behind)));
+  });
+  const auto share = hn::Set(tag, 1 / SumLoop(weights, count));
+  Map(weights, weights, count, [&](hn::Vec<Doubles> weight) { return hn::Mul(weight, share); });
+}
+
+double AddLoop(const double* added, double* sums, std::size_t count, bool& unit) {
+  const Doubles tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto one = hn::Set(tag, 1.0);
+  auto good = hn::Eq(one, one);
+  auto all = hn::Set(tag, std::numeric_limits<double>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(tag, added + i);
+    const auto sum = hn::Add(hn::LoadU(tag, sums + i), value);
+    good = hn::And(good, hn::And(hn::Ge(value, hn::Zero(tag)), hn::Le(value, one)));
+    all = hn::Min(all, sum);
+    hn::StoreU(sum, tag, sums + i);
+  }
+  double least = hn::GetLane(hn::MinOfLanes(tag, all));
+  bool unit_here = hn::AllTrue(tag, good);
+  for (; i < count; ++i) {
+    sums[i] += added[i];
+    unit_here = unit_here && added[i] >= 0 && added[i] <= 1;
+    least = std::min(least, sums[i]);
+  }
+  unit = unit && unit_here;
   return least;
 }
 
@@ -216,24 +264,28 @@ void RoundLoop(const float* values, std::span<const std::uint32_t> which, std::s
   }
 }
 
-void SubtractLoop(const std::int64_t* sums, double factor, double* model, float* rounded,
-                  std::size_t count) {
+void SubtractLoop(const std::int64_t* sums, double factor, double* values, std::size_t count) {
   const Doubles tag;
-  const Halves half;
   const hn::RebindToSigned<Doubles> integers;
   const std::size_t lanes = hn::Lanes(tag);
   const auto by = hn::Set(tag, factor);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto sum = hn::ConvertTo(tag, hn::LoadU(integers, sums + i));
-    const auto value = hn::Sub(hn::LoadU(tag, model + i), hn::Mul(by, sum));
-    hn::StoreU(value, tag, model + i);
-    hn::StoreU(hn::DemoteTo(half, value), half, rounded + i);
+    hn::StoreU(hn::Sub(hn::LoadU(tag, values + i), hn::Mul(by, sum)), tag, values + i);
   }
-  for (; i < count; ++i) {
-    model[i] -= factor * static_cast<double>(sums[i]);
-    rounded[i] = static_cast<float>(model[i]);
+  for (; i < count; ++i) values[i] -= factor * static_cast<double>(sums[i]);
+}
+
+void FloatLoop(const double* values, float* rounded, std::size_t count) {
+  const Doubles tag;
+  const Halves half;
+  const std::size_t lanes = hn::Lanes(tag);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(tag, values + i)), half, rounded + i);
   }
+  for (; i < count; ++i) rounded[i] = static_cast<float>(values[i]);
 }
 
 }  // namespace
@@ -246,6 +298,8 @@ namespace polykern {
 
 HWY_EXPORT(ExpLoop);
 HWY_EXPORT(SumLoop);
+HWY_EXPORT(SoftMinLoop);
+HWY_EXPORT(AddLoop);
 HWY_EXPORT(LeastLoop);
 HWY_EXPORT(DotLoop);
 HWY_EXPORT(SquaresLoop);
@@ -255,9 +309,20 @@ HWY_EXPORT(ScaledRowsLoop);
 HWY_EXPORT(WithinLoop);
 HWY_EXPORT(RoundLoop);
 HWY_EXPORT(SubtractLoop);
+HWY_EXPORT(FloatLoop);
 
 void ExpOfNegatives(std::span<double> values) {
   HWY_DYNAMIC_DISPATCH(ExpLoop)(values.data(), values.size());
+}
+
+void SoftMin(std::span<const double> losses, double rate, std::span<double> weights) {
+  assert(!losses.empty() && losses.size() == weights.size());
+  HWY_DYNAMIC_DISPATCH(SoftMinLoop)(losses.data(), rate, weights.data(), losses.size());
+}
+
+double AddAndFindLeast(std::span<const double> added, std::span<double> sums, bool& unit) {
+  assert(!added.empty() && added.size() == sums.size());
+  return HWY_DYNAMIC_DISPATCH(AddLoop)(added.data(), sums.data(), added.size(), unit);
 }
 
 double Sum(std::span<const double> values) {
@@ -304,11 +369,14 @@ void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t
   HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), which, width, unit, sums.data());
 }
 
-void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> model,
-                    std::span<float> rounded) {
-  assert(model.size() == sums.size() && rounded.size() == sums.size());
-  HWY_DYNAMIC_DISPATCH(SubtractLoop)
-  (sums.data(), factor, model.data(), rounded.data(), sums.size());
+void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> values) {
+  assert(values.size() == sums.size());
+  HWY_DYNAMIC_DISPATCH(SubtractLoop)(sums.data(), factor, values.data(), sums.size());
+}
+
+void RoundToFloat(std::span<const double> values, std::span<float> rounded) {
+  assert(values.size() == rounded.size());
+  HWY_DYNAMIC_DISPATCH(FloatLoop)(values.data(), rounded.data(), values.size());
 }
 
 }  // namespace polykern

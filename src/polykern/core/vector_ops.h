@@ -14,6 +14,14 @@ inline constexpr std::size_t kPartialSums = 8;
 /// values[i] = exp(values[i]), for values <= 0; -infinity gives 0.
 void ExpOfNegatives(std::span<double> values);
 
+/// weights[i] = exp(-rate (losses[i] - least loss)), divided by their sum; those of the least loss
+/// are not 0 even with an infinite rate. Not empty, of equal size.
+void SoftMin(std::span<const double> losses, double rate, std::span<double> weights);
+
+/// sums += added. Returns the least of the sums; unit becomes false if an added value lies outside
+/// [0, 1]. Not empty, of equal size.
+double AddAndFindLeast(std::span<const double> added, std::span<double> sums, bool& unit);
+
 /// The sum of the values.
 double Sum(std::span<const double> values);
 
@@ -49,8 +57,10 @@ bool AllWithin(std::span<const float> values, float limit);
 void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
                     std::size_t width, double unit, std::span<std::int64_t> sums);
 
-/// model -= factor * sums, both kept in full precision; rounded is the model as floats.
-void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> model,
-                    std::span<float> rounded);
+/// values -= factor * sums.
+void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> values);
+
+/// The values as floats.
+void RoundToFloat(std::span<const double> values, std::span<float> rounded);
 
 }  // namespace polykern

@@ -1,5 +1,6 @@
 #include "polykern/core/vector_ops.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -104,6 +105,52 @@ TEST(VectorOps, ExpIsWithinTwoUnitsInTheLastPlace) {
   });
 }
 
+TEST(VectorOps, SoftMinHasTheBitsOfItsPartsOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t count = 1; count < 40; ++count) {
+      const auto losses = Doubles(count, 0, 30);
+      for (const double rate : {0.1, 2.0, std::numeric_limits<double>::infinity()}) {
+        std::vector<double> expected;
+        for (const double loss : losses) {
+          const double behind = loss - Least(losses);
+          expected.push_back(behind == 0 ? 0 : -rate * behind);
+        }
+        ExpOfNegatives(expected);
+        const double share = 1 / Sum(expected);
+        for (double& weight : expected) weight *= share;
+        std::vector<double> weights(count);
+        SoftMin(losses, rate, weights);
+        EXPECT_EQ(weights, expected);
+      }
+    }
+  });
+}
+
+TEST(VectorOps, AddAndFindLeastSeesEveryValue) {
+  OnEveryTarget([] {
+    for (std::size_t count = 1; count < 40; ++count) {
+      for (std::size_t at = 0; at < count; ++at) {
+        auto added = Doubles(count, 0, 1);
+        for (const double bad : {0.0, 1.0, -1e-9, 1.5, std::nan("")}) {
+          added[at] = bad;
+          auto sums = Doubles(count, -3, 3);
+          auto expected = sums;
+          for (std::size_t i = 0; i < count; ++i) expected[i] += added[i];
+          bool unit = true;
+          const double least = AddAndFindLeast(added, sums, unit);
+          EXPECT_EQ(unit, bad >= 0 && bad <= 1);
+          if (std::isnan(bad)) continue;
+          EXPECT_EQ(sums, expected);
+          EXPECT_EQ(least, *std::min_element(expected.begin(), expected.end()));
+        }
+        bool was_bad = false;
+        AddAndFindLeast(std::vector<double>(count, 0.5), added, was_bad);
+        EXPECT_FALSE(was_bad);
+      }
+    }
+  });
+}
+
 TEST(VectorOps, ScaleAndAddRowsTakesEachRowWhereItIsTold) {
   OnEveryTarget([] {
     for (std::size_t width = 1; width < 40; ++width) {
@@ -123,7 +170,7 @@ TEST(VectorOps, ScaleAndAddRowsTakesEachRowWhereItIsTold) {
   });
 }
 
-TEST(VectorOps, SubtractScaledKeepsTheModelInDouble) {
+TEST(VectorOps, SubtractScaledAndRoundToFloatEqualThePlainLoops) {
   OnEveryTarget([] {
     for (std::size_t count = 0; count < 40; ++count) {
       std::vector<std::int64_t> sums;
@@ -133,7 +180,8 @@ TEST(VectorOps, SubtractScaledKeepsTheModelInDouble) {
       const auto before = Doubles(count, -3, 3);
       auto model = before;
       std::vector<float> rounded(count);
-      SubtractScaled(sums, 0x1p-60 / 3, model, rounded);
+      SubtractScaled(sums, 0x1p-60 / 3, model);
+      RoundToFloat(model, rounded);
       for (std::size_t i = 0; i < count; ++i) {
         EXPECT_EQ(model[i], before[i] - 0x1p-60 / 3 * static_cast<double>(sums[i]));
         EXPECT_EQ(rounded[i], static_cast<float>(model[i]));

@@ -1,5 +1,6 @@
 #include "polykern/federation/client.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -11,7 +12,12 @@ Clients::Clients(const Algorithm& algorithm, std::uint64_t first_id, std::size_t
     : first_id_(first_id),
       count_(count),
       state_size_(algorithm.state_size()),
+      lasting_(algorithm.lasting_state()),
       state_(count * state_size_) {}
+
+void Clients::ForgetFeatures() {
+  for (std::size_t k = 0; k < count_; ++k) std::ranges::fill(State(k).subspan(lasting_), 0);
+}
 
 void Clients::Load(std::span<const double> saved) {
   if (saved.size() != state_.size()) {

@@ -22,6 +22,9 @@ class Clients {
     return std::span(state_).subspan(client * state_size_, state_size_);
   }
 
+  /// Sets what does not outlast new features (Algorithm::lasting_state) back to the start.
+  void ForgetFeatures();
+
   const std::vector<double>& Save() const { return state_; }
   /// Throws Error if `saved` is not the state of as many clients of such an algorithm.
   void Load(std::span<const double> saved);
@@ -30,6 +33,7 @@ class Clients {
   std::uint64_t first_id_;
   std::size_t count_;
   std::size_t state_size_;
+  std::size_t lasting_;
   std::vector<double> state_;
 };
 

@@ -18,6 +18,7 @@ namespace {
 /// One repetition of one row.
 struct Run {
   bool finished = false;
+  bool has_regret = false;
   double mse = 0;
   std::vector<double> regret;  // per client
   std::vector<double> step_mse;
@@ -36,6 +37,12 @@ std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::ui
   // Mixed, so that neighbouring seeds and repetitions share nothing.
   const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
   return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+}
+
+void CheckBudget(const Row& row, std::uint64_t numbers) {
+  if (numbers <= row.options.budget) return;
+  throw Error("--budget is " + std::to_string(row.options.budget) + ", but a client of " +
+              row.algorithm + " sends " + std::to_string(numbers) + " numbers in a step");
 }
 
 /// Steps in which nobody took part have no error.
@@ -69,6 +76,8 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   run.traffic = simulation.traffic();
   run.fingerprint = simulation.Fingerprint();
   run.finished = !run.divergence;
+  run.has_regret = algorithm->experts() > 0;
+  CheckBudget(row, run.traffic.largest_up);
   if (!run.finished) {
     run.mse = MeanOfNumbers(run.step_mse);
     return run;
@@ -84,7 +93,7 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   double squared_error = 0;
   for (std::size_t k = 0; k < scores.clients(); ++k) {
     squared_error += scores.SquaredError(k);
-    run.regret.push_back(scores.Regret(k));
+    run.regret.push_back(run.has_regret ? scores.Regret(k) : 0);
     const bool unit = scores.LossesInUnitRange(k);
     run.unit_losses &= unit;
     if (rate > 0 && unit &&
@@ -106,7 +115,8 @@ void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
 RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t clients) {
   RowResult result;
   result.row = row;
-  result.features = ResolveFeatures(row.options);
+  result.kernels = UplinkOf(row.algorithm, row.options).kernels;
+  result.features = FeaturesOf(row.algorithm, row.options);
   std::vector<const Run*> counted;
   for (const Run& run : runs) {
     if (run.divergence && !result.divergence) result.divergence = run.divergence;
@@ -120,6 +130,7 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
   Traffic traffic;
   for (const Run* run : counted) {
     mse.push_back(run->mse);
+    result.has_regret |= run->has_regret;
     AddTo(regret, run->regret);
     AddTo(result.step_mse, run->step_mse);
     AddTo(result.step_regret, run->step_regret);
@@ -136,7 +147,7 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
   }
   result.mse = SpreadOf(mse);
   result.regret = SpreadOf(regret);
-  if (result.repetitions == 0 && !result.step_regret.empty()) {
+  if (result.has_regret && result.repetitions == 0 && !result.step_regret.empty()) {
     result.regret = {result.step_regret.back(), 0};
   }
   result.samples = traffic.messages;
@@ -165,18 +176,21 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
   const std::size_t repetitions = options.repetitions;
   progress.steps_total = rows.size() * repetitions * stream.steps();
   std::vector<std::vector<Run>> runs(rows.size(), std::vector<Run>(repetitions));
-  const auto new_clients = [&](std::size_t r) {
-    return Clients(*MakeFor(rows[r], stream, options.seed, 0), 0, stream.clients());
-  };
+  std::vector<std::unique_ptr<Algorithm>> algorithms;  // of the rows, for their sizes
+  for (const Row& row : rows) {
+    algorithms.push_back(MakeFor(row, stream, options.seed, 0));
+    CheckBudget(row, algorithms.back()->shape().update_size());
+  }
   // A chain is what must run in order: one repetition, or all of a row if weights are carried.
   const std::size_t chain_length = options.carry_weights ? repetitions : 1;
   const std::size_t chains = rows.size() * repetitions / chain_length;
   const auto run_chain = [&](std::size_t chain, Workers& workers) {
     const std::size_t first = chain * chain_length;
     const std::size_t r = first / repetitions;
-    Clients clients = new_clients(r);
+    Clients clients(*algorithms[r], 0, stream.clients());
     for (std::size_t i = first; i < first + chain_length; ++i) {
       const std::size_t repetition = i % repetitions;
+      clients.ForgetFeatures();
       runs[r][repetition] =
           RunOnce(stream, rows[r], options, repetition, clients, workers, progress);
       if (!runs[r][repetition].finished) {  // what follows would start from broken weights

@@ -39,9 +39,11 @@ struct Divergence {
 /// What a row gave. Means over clients, steps and repetitions unless said otherwise.
 struct RowResult {
   Row row;
-  std::size_t features = 0;            ///< D
+  std::size_t kernels = 0;             ///< sent per step; 0: none
+  std::size_t features = 0;            ///< D; 0: the algorithm has no kernels
   std::size_t repetitions = 0;         ///< those that finished
   Spread mse;                          ///< over the repetitions
+  bool has_regret = false;             ///< there are experts to measure regret against
   Spread regret;                       ///< over the clients, each the mean of its repetitions
   std::optional<double> regret_bound;  ///< Theorem 2, if it applies to the algorithm
   bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
@@ -68,8 +70,8 @@ void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& opti
 
 /// Runs every row on the stream, in parallel over repetitions or over clients, whichever fills the
 /// threads; the results do not depend on it. Throws Error as
-/// CheckExperiment does, before the first step. A row that diverges keeps what it had and says so
-/// in its result.
+/// CheckExperiment does, before the first step, and if a row would send more than its budget. A row
+/// that diverges keeps what it had and says so in its result.
 std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
                                      const ExperimentOptions& options, Progress& progress);
 

@@ -45,7 +45,7 @@ Json Curves(const RowResult& row) {
     }
     step.push_back(end);
     mse.push_back(numbers.empty() ? Json() : Json(SpreadOf(numbers).mean));
-    regret.push_back(row.step_regret[end - 1]);
+    regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
   }
   return {{"step", step}, {"mse", mse}, {"regret", regret}};
 }
@@ -53,6 +53,10 @@ Json Curves(const RowResult& row) {
 template <typename T>
 Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
+}
+
+Json IfAny(std::size_t count) {
+  return count > 0 ? Json(count) : Json();
 }
 
 Json OptionsJson(const Row& row, const ExperimentOptions& options) {
@@ -71,6 +75,11 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
           {"regularization", o.regularization},
           {"loss", loss},
           {"huber_delta", o.loss.delta},
+          {"single_bandwidth", o.single_bandwidth},
+          {"hessian_free", o.hessian_free},
+          {"inner_rate", o.inner_rate},
+          {"meta_rate", o.meta_rate},
+          {"projection_radius", o.projection_radius},
           {"weights", options.carry_weights ? "carried" : "reset"},
           {"participation", options.participation},
           {"seed", options.seed}};
@@ -79,15 +88,15 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
 Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& options) {
   const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
   Json json = {{"algorithm", r.row.algorithm},
-               {"kernels_per_upload", r.row.options.kernels_per_upload},
-               {"features", r.features},
+               {"kernels_per_upload", IfAny(r.kernels)},
+               {"features", IfAny(r.features)},
                {"clients", source.stream->clients()},
                {"steps", source.stream->steps()},
                {"repetitions", r.repetitions},
                {"mse", r.mse.mean},
                {"mse_std", r.mse.deviation},
-               {"regret_mean", r.regret.mean},
-               {"regret_std", r.regret.deviation},
+               {"regret_mean", r.has_regret ? Json(r.regret.mean) : Json()},
+               {"regret_std", r.has_regret ? Json(r.regret.deviation) : Json()},
                {"regret_bound", OrNull(r.regret_bound)},
                {"losses_in_unit_range", r.unit_losses},
                {"client_runs_over_bound", r.over_bound},

@@ -62,6 +62,25 @@ TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {
   EXPECT_NEAR(sum / 2500, results[0].mse.mean, 1e-12);
 }
 
+TEST(Result, HasNullWhereThereIsNothingToSay) {
+  SourceOptions source_options;
+  source_options.clients = 3;
+  source_options.steps = 5;
+  const Source source = OpenSource(source_options);
+  Row row;
+  row.algorithm = "perfedavg";
+  Progress progress;
+  const auto results = RunExperiment(*source.stream, {row}, {}, progress);
+  const auto json = nlohmann::json::parse(ResultJson(source, source_options, {}, results, ""));
+  const auto& run = json["runs"][0];
+  for (const char* field :
+       {"kernels_per_upload", "features", "regret_mean", "regret_std", "regret_bound"}) {
+    EXPECT_TRUE(run.at(field).is_null()) << field;
+  }
+  for (const auto& value : run["curves"]["regret"]) EXPECT_TRUE(value.is_null());
+  EXPECT_EQ(run["options"]["meta_rate"], 0.001);
+}
+
 TEST_F(ResultFile, ReplacesAFileWholeAndLeavesNothingElse) {
   WriteFileAtomically(folder_ / "new" / "deeper", "a.json", "one");
   WriteFileAtomically(folder_ / "new" / "deeper", "a.json", "two");

@@ -69,7 +69,9 @@ void Simulation::Step() {
   fingerprint_ += all.fingerprint;
   const auto participants = static_cast<double>(all.traffic.messages);
   step_mse_.push_back(all.squared_error / participants);  // NaN if nobody took part
-  step_regret_.push_back(all.regret / static_cast<double>(stream_.clients()));
+  step_regret_.push_back(algorithm_.experts() == 0
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : all.regret / static_cast<double>(stream_.clients()));
   coordinator_.Commit();
 }
 
@@ -95,18 +97,23 @@ void Simulation::RunBlock(std::size_t b, std::size_t worker) {
 
   Block& block = blocks_[b] = {};
   const ModelShape& shape = algorithm_.shape();
+  const std::uint64_t down = 4 * broadcast().model.size() + 8 * broadcast().weights.size();
   for (std::size_t i = 0; i < round.participants().size(); ++i) {
     const std::size_t k = round.participants()[i];
     const double y = samples.y[k];
     const double f = round.predictions()[i];
+    if (!std::isfinite(f)) {
+      throw Error("the prediction of client " + std::to_string(clients_.Id(first + k)) +
+                  " for step " + std::to_string(step) + " is not finite");
+    }
     const double error = algorithm_.loss().Predicted(f) - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
     block.squared_error += error * error;
     block.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
-    const std::uint64_t sent = updates.BlocksOf(i).size();
-    block.traffic.Add({1, sent * shape.width, 4 * sent * (shape.width + 1), 4 * shape.model_size(),
-                       sent * shape.width});
+    const std::uint64_t blocks = updates.BlocksOf(i).size();
+    const std::uint64_t numbers = blocks * shape.width + shape.losses_per_update;
+    block.traffic.Add({1, numbers, 4 * (numbers + blocks), down, numbers});
   }
   for (std::size_t k = 0; k < count; ++k) block.regret += scores_.Regret(first + k);
 }
@@ -115,6 +122,9 @@ std::uint64_t Simulation::Fingerprint() const {
   std::uint64_t sum = fingerprint_;
   for (std::size_t i = 0; i < broadcast().model.size(); ++i) {
     sum += Mix(std::bit_cast<std::uint32_t>(broadcast().model[i]) ^ Mix(~i));
+  }
+  for (std::size_t i = 0; i < broadcast().weights.size(); ++i) {
+    sum += Mix(std::bit_cast<std::uint64_t>(broadcast().weights[i]) ^ Mix(i + (1ULL << 62)));
   }
   return sum;
 }

@@ -18,8 +18,8 @@ namespace polykern {
 struct Traffic {
   std::uint64_t messages = 0;    ///< client-steps
   std::uint64_t up_numbers = 0;  ///< numbers sent by clients
-  std::uint64_t up_bytes = 0;    ///< numbers and kernel indices, 4 bytes each
-  std::uint64_t down_bytes = 0;  ///< the model, to every client that took part
+  std::uint64_t up_bytes = 0;    ///< numbers, losses and kernel indices, 4 bytes each
+  std::uint64_t down_bytes = 0;  ///< the model and 8 bytes a weight, to all that took part
   std::uint64_t largest_up = 0;  ///< most numbers one client sent in one step
 
   void Add(const Traffic& other);
@@ -51,16 +51,16 @@ class Simulation {
   std::size_t step() const { return static_cast<std::size_t>(coordinator_.broadcast().step); }
   bool done() const { return step() >= stream_.steps(); }
 
-  /// One step. Throws Error if an update leaves the representable range, which means that the run
-  /// diverges; then only step_mse and step_regret, which end with the step before, may still be
-  /// used.
+  /// One step. Throws Error if an update leaves the representable range or a prediction is not
+  /// finite, which means that the run diverges; then only step_mse and step_regret, which end with
+  /// the step before, may still be used.
   void Step();
 
   const Broadcast& broadcast() const { return coordinator_.broadcast(); }
   const Scoreboard& scores() const { return scores_; }
   const Traffic& traffic() const { return traffic_; }
   /// Per step: the mean squared error over the step's participants, NaN if there were none, and the
-  /// mean regret so far over all clients.
+  /// mean regret so far over all clients, NaN if the algorithm has no experts to compare with.
   std::span<const double> step_mse() const { return step_mse_; }
   std::span<const double> step_regret() const { return step_regret_; }
   /// steps x clients if kept; absent clients have NaN.

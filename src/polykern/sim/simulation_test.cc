@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/registry.h"
@@ -29,15 +30,19 @@ struct Fixture {
                         .noise = 0.05,
                         .drift = 0,
                         .seed = 11}};
-  std::unique_ptr<Algorithm> algorithm = [this] {
+  std::unique_ptr<Algorithm> algorithm;
+  Simulation::Options options{
+      .seed = 2, .participation = 0.8, .keep_predictions = true, .uniforms = {}};
+
+  Fixture() { Use("pof-mkl"); }
+  void Use(std::string_view name) {
     AlgorithmOptions settings;
     settings.kernels_per_upload = 5;
     settings.exploration = 0.3;
     settings.features = 10;
-    return MakeAlgorithm("pof-mkl", settings, {fleet.dimension(), fleet.steps(), 5});
-  }();
-  Simulation::Options options{
-      .seed = 2, .participation = 0.8, .keep_predictions = true, .uniforms = {}};
+    settings.budget = 1100;  // every kernel and its loss: 1071
+    algorithm = MakeAlgorithm(name, settings, {fleet.dimension(), fleet.steps(), 5});
+  }
 };
 
 /// Everything a run gives, as bits.
@@ -54,14 +59,21 @@ Bits RunOn(const Fixture& f, std::size_t threads) {
 }
 
 TEST(Simulation, HasTheSameBitsForAnyNumberOfThreads) {
-  const Fixture f;
-  const Bits alone = RunOn(f, 1);
-  EXPECT_EQ(RunOn(f, 2), alone);
-  EXPECT_EQ(RunOn(f, 7), alone);
+  for (const auto name : AlgorithmNames()) {
+    SCOPED_TRACE(name);
+    Fixture f;
+    f.Use(name);
+    const Bits alone = RunOn(f, 1);
+    EXPECT_EQ(RunOn(f, 2), alone);
+    EXPECT_EQ(RunOn(f, 7), alone);
+  }
 }
 
-TEST(Simulation, GoesOnWithTheSameBitsAfterAStop) {
-  const Fixture f;
+class StoppedSimulation : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
+  Fixture f;
+  f.Use(GetParam());
   Workers workers(2);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation whole(*f.algorithm, f.fleet, clients, workers, f.options);
@@ -80,6 +92,52 @@ TEST(Simulation, GoesOnWithTheSameBitsAfterAStop) {
   while (!second.done()) second.Step();
   EXPECT_EQ(BitsOf(second.Save()), BitsOf(whole.Save()));
   EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, StoppedSimulation,
+                         testing::ValuesIn(AlgorithmNames().begin(), AlgorithmNames().end()),
+                         [](const auto& test) {
+                           std::string name(test.param);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(Simulation, CountsLossesAsSentAndWeightsAsReceived) {
+  Fixture f;
+  f.Use("em-kofl");
+  Workers workers(1);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  simulation.Step();
+  const Traffic& traffic = simulation.traffic();
+  EXPECT_EQ(traffic.largest_up, 20U + 51U);
+  EXPECT_EQ(traffic.up_bytes, 4 * (20U + 51U + 1U) * traffic.messages);
+  EXPECT_EQ(traffic.down_bytes, (4 * 20U + 8 * 51U) * traffic.messages);
+}
+
+TEST(Simulation, WithoutExpertsThereIsNoRegret) {
+  Fixture f;
+  f.Use("perfedavg");
+  Workers workers(1);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  simulation.Step();
+  EXPECT_TRUE(std::isnan(simulation.step_regret()[0]));
+}
+
+TEST(Simulation, NoticesADivergingClientThatSendsNothing) {
+  Fixture f;
+  AlgorithmOptions wild;
+  wild.learning_rate = 1e6;
+  f.algorithm = MakeAlgorithm("local", wild, {f.fleet.dimension(), f.fleet.steps(), 5});
+  Workers workers(2);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  EXPECT_THAT(
+      [&] {
+        while (!simulation.done()) simulation.Step();
+      },
+      testing::ThrowsMessage<Error>(testing::HasSubstr("not finite")));
 }
 
 TEST(Simulation, RefusesASavedStateOfOtherSettings) {
