@@ -36,6 +36,7 @@ int Run(int argc, char** argv) {
   std::string typed;
   polykern::AddRunCommand(program, typed);
   polykern::AddDataCommand(program);
+  polykern::AddBenchCommand(program);
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);
   const CLI::App& innermost = chosen.empty() ? program : *chosen.back();

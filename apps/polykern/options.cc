@@ -8,18 +8,6 @@
 namespace polykern {
 namespace {
 
-/// Refuses anything but a whole number of at least `least`, in words a user understands.
-CLI::Validator WholeNumber(std::size_t least) {
-  const auto check = [least](const std::string& text) {
-    std::size_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
-    return good ? std::string()
-                : "'" + text + "' is not a whole number of at least " + std::to_string(least);
-  };
-  return {check, ""};
-}
-
 DeclaredRange ParseRange(const std::string& text) {
   const auto equals = text.rfind('=');
   const auto colon = text.find(':', equals == std::string::npos ? 0 : equals);
@@ -38,6 +26,17 @@ DeclaredRange ParseRange(const std::string& text) {
 }
 
 }  // namespace
+
+CLI::Validator WholeNumber(std::size_t least) {
+  const auto check = [least](const std::string& text) {
+    std::size_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
+    return good ? std::string()
+                : "'" + text + "' is not a whole number of at least " + std::to_string(least);
+  };
+  return {check, ""};
+}
 
 void AddSourceOptions(CLI::App& command, SourceOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Data"); };

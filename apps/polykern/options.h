@@ -16,6 +16,9 @@ void AddSourceOptions(CLI::App& command, SourceOptions& options);
 void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& options);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 
+/// Refuses anything but a whole number of at least `least`, in words a user understands.
+CLI::Validator WholeNumber(std::size_t least);
+
 /// A list of whole numbers of at least 1, separated by commas.
 CLI::Option& AddCountList(CLI::App& command, const std::string& names,
                           std::vector<std::size_t>& values, const std::string& help);

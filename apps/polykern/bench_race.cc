@@ -1,0 +1,81 @@
+#include "bench_race.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "machine_limits.h"
+
+namespace polykern {
+
+double Race::Slice(double seconds) {
+  double spent = 0;
+  double samples = 0;
+  do {
+    if (!simulation_ || simulation_->done()) {
+      simulation_.reset();
+      clients_.emplace(*job_.algorithm, 0, job_.stream->clients());
+      simulation_.emplace(*job_.algorithm, *job_.stream, *clients_, workers_,
+                          Simulation::Options{});
+    }
+    const Stopwatch watch;
+    simulation_->Step();
+    spent += watch.Seconds();
+    samples += static_cast<double>(job_.stream->clients());
+  } while (spent < seconds);
+  samples_ += samples;
+  return 1e6 * spent / samples;
+}
+
+ParallelRace::ParallelRace(const BenchJob& job, std::size_t threads) : workers_(threads) {
+  const std::size_t blocks = (job.stream->clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+  if (blocks >= workers_.size()) {
+    races_.push_back(std::make_unique<Race>(job, workers_));
+    return;
+  }
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    alone_.push_back(std::make_unique<Workers>(1));
+    races_.push_back(std::make_unique<Race>(job, *alone_.back()));
+  }
+}
+
+double ParallelRace::Slice(double seconds) {
+  if (races_.size() == 1) return races_.front()->Slice(seconds);
+  double samples = 0;
+  for (const auto& race : races_) samples -= race->samples();
+  const Stopwatch watch;
+  workers_.Run(races_.size(), [&](std::size_t i, std::size_t) { races_[i]->Slice(seconds); });
+  const double wall = watch.Seconds();
+  for (const auto& race : races_) samples += race->samples();
+  return 1e6 * wall / samples;
+}
+
+double UsefulFlops(const BenchSetting& setting, double inputs) {
+  return static_cast<double>(setting.kernels * setting.features) * (2 * inputs + 4);
+}
+
+double BenchTimes::Floor(const BenchSetting& setting, double inputs) const {
+  const auto pairs = static_cast<double>(setting.kernels * setting.features);
+  return 1e6 * (UsefulFlops(setting, inputs) * seconds_per_flop + pairs * sincos_seconds);
+}
+
+BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
+  constexpr int kSlices = 8;
+  const double slice = seconds / kSlices;
+  Workers one(1);
+  Race race(job, one);
+  ParallelRace parallel(job, threads);
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  BenchTimes best{kNone, kNone, kNone, kNone};
+  const auto keep = [](double& least, double value) { least = std::min(least, value); };
+  race.Slice(slice);  // warms up
+  parallel.Slice(slice);
+  for (int i = 0; i < kSlices; ++i) {
+    keep(best.seconds_per_flop, SecondsPerUnit(slice / 4, RunMultiplyAdds));
+    keep(best.one_thread, race.Slice(slice));
+    keep(best.sincos_seconds, SecondsPerUnit(slice / 4, RunSinCos));
+    keep(best.all_threads, parallel.Slice(slice));
+  }
+  return best;
+}
+
+}  // namespace polykern
