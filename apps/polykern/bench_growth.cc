@@ -92,7 +92,6 @@ BenchJob MakeGrowthBase(std::uint64_t seed) {
 
 GrowthPoint MeasureGrowth(const BenchJob& base_job, const GrowthPlan& plan, std::size_t value,
                           double seconds, std::uint64_t seed) {
-  constexpr int kSlices = 5;
   BenchSetting setting = base_job.setting;
   setting.*plan.field = value;
   const BenchJob job = MakeGrowthJob(setting, seed);
@@ -107,9 +106,9 @@ GrowthPoint MeasureGrowth(const BenchJob& base_job, const GrowthPlan& plan, std:
   point.bytes = AllocatedBytes() - before;
   point.bytes_per_client = point.bytes / static_cast<double>(setting.clients);
   point.microseconds = point.base_microseconds = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kSlices; ++i) {
-    point.base_microseconds = std::min(point.base_microseconds, base.Slice(seconds / kSlices));
-    point.microseconds = std::min(point.microseconds, race.Slice(seconds / kSlices));
+  for (int i = 0; i < kBenchSlices; ++i) {
+    point.base_microseconds = std::min(point.base_microseconds, base.Slice(seconds / kBenchSlices));
+    point.microseconds = std::min(point.microseconds, race.Slice(seconds / kBenchSlices));
   }
   return point;
 }

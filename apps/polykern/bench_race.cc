@@ -59,8 +59,7 @@ double BenchTimes::Floor(const BenchSetting& setting, double inputs) const {
 }
 
 BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
-  constexpr int kSlices = 8;
-  const double slice = seconds / kSlices;
+  const double slice = seconds / kBenchSlices;
   Workers one(1);
   Race race(job, one);
   ParallelRace parallel(job, threads);
@@ -69,7 +68,7 @@ BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
   const auto keep = [](double& least, double value) { least = std::min(least, value); };
   race.Slice(slice);  // warms up
   parallel.Slice(slice);
-  for (int i = 0; i < kSlices; ++i) {
+  for (int i = 0; i < kBenchSlices; ++i) {
     keep(best.seconds_per_flop, SecondsPerUnit(slice / 4, RunMultiplyAdds));
     keep(best.one_thread, race.Slice(slice));
     keep(best.sincos_seconds, SecondsPerUnit(slice / 4, RunSinCos));

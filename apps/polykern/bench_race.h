@@ -70,7 +70,11 @@ class ParallelRace {
   std::vector<std::unique_ptr<Race>> races_;
 };
 
-/// The best of several short slices, which others' work on this machine disturbs least.
+/// Slices of a measurement. Many and short: work of others on this machine then leaves some alone,
+/// and the best one counts.
+inline constexpr int kBenchSlices = 40;
+
+/// The best slice of each.
 struct BenchTimes {
   double one_thread = 0;        ///< microseconds per sample
   double all_threads = 0;       ///< the same, wall time
