@@ -106,9 +106,10 @@ GrowthPoint MeasureGrowth(const BenchJob& base_job, const GrowthPlan& plan, std:
   point.bytes = AllocatedBytes() - before;
   point.bytes_per_client = point.bytes / static_cast<double>(setting.clients);
   point.microseconds = point.base_microseconds = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kBenchSlices; ++i) {
-    point.base_microseconds = std::min(point.base_microseconds, base.Slice(seconds / kBenchSlices));
-    point.microseconds = std::min(point.microseconds, race.Slice(seconds / kBenchSlices));
+  const int slices = BenchSlices(seconds);
+  for (int i = 0; i < slices; ++i) {
+    point.base_microseconds = std::min(point.base_microseconds, base.Slice(seconds / slices));
+    point.microseconds = std::min(point.microseconds, race.Slice(seconds / slices));
   }
   return point;
 }

@@ -49,6 +49,10 @@ double ParallelRace::Slice(double seconds) {
   return 1e6 * wall / samples;
 }
 
+int BenchSlices(double seconds) {
+  return std::max(5, static_cast<int>(seconds / 0.005));
+}
+
 double UsefulFlops(const BenchSetting& setting, double inputs) {
   return static_cast<double>(setting.kernels * setting.features) * (2 * inputs + 4);
 }
@@ -59,7 +63,8 @@ double BenchTimes::Floor(const BenchSetting& setting, double inputs) const {
 }
 
 BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
-  const double slice = seconds / kBenchSlices;
+  const int slices = BenchSlices(seconds);
+  const double slice = seconds / slices;
   Workers one(1);
   Race race(job, one);
   ParallelRace parallel(job, threads);
@@ -68,7 +73,7 @@ BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
   const auto keep = [](double& least, double value) { least = std::min(least, value); };
   race.Slice(slice);  // warms up
   parallel.Slice(slice);
-  for (int i = 0; i < kBenchSlices; ++i) {
+  for (int i = 0; i < slices; ++i) {
     keep(best.seconds_per_flop, SecondsPerUnit(slice / 4, RunMultiplyAdds));
     keep(best.one_thread, race.Slice(slice));
     keep(best.sincos_seconds, SecondsPerUnit(slice / 4, RunSinCos));

@@ -70,9 +70,9 @@ class ParallelRace {
   std::vector<std::unique_ptr<Race>> races_;
 };
 
-/// Slices of a measurement. Many and short: work of others on this machine then leaves some alone,
-/// and the best one counts.
-inline constexpr int kBenchSlices = 40;
+/// How many slices a measurement of so many seconds has: of 5 ms, at least 5. Many and short, so
+/// that work of others on this machine leaves some of them alone, and the best one counts.
+int BenchSlices(double seconds);
 
 /// The best slice of each.
 struct BenchTimes {

@@ -90,8 +90,7 @@ std::string SettingsText(const BenchReport& report, BenchFormat format) {
           "GFLOP/s counts N D (2d + 4) flops a sample, the angles and theta . z; sines, cosines "
           "and everything else count nothing.\n"
           "floor: N D ((2d + 4) / peak + time of a sine and cosine), both measured between the "
-          "slices of ours; each figure is the best of " +
-          std::to_string(kBenchSlices) + " slices.\n";
+          "slices of ours; each figure is the best of slices of 5 ms.\n";
   for (const BenchRow& row : report.rows) {
     if (row.nonzero_inputs > 0.5 * static_cast<double>(row.setting.dimension)) continue;
     text += row.setting.name + ": " + Fixed(row.nonzero_inputs, 1) + " of " +
