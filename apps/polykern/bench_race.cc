@@ -26,6 +26,46 @@ double Race::Slice(double seconds) {
   return 1e6 * spent / samples;
 }
 
+FeatureRace::FeatureRace(const BenchJob& job)
+    : job_(job), theta_(job.bank->kernels() * job.bank->feature_size(), 0.01F) {
+  // As xi = 1 chooses: neighbouring kernels, another bin from client to client.
+  const std::size_t per_upload = job.setting.kernels_per_upload;
+  const std::size_t bins = (job.bank->kernels() + per_upload - 1) / per_upload;
+  first_.push_back(0);
+  for (std::size_t k = 0; k < Simulation::kBlock; ++k) {
+    const std::size_t start = k % bins * per_upload;
+    for (std::size_t i = start; i < std::min(start + per_upload, job.bank->kernels()); ++i) {
+      wanted_.push_back(static_cast<std::uint32_t>(i));
+    }
+    first_.push_back(wanted_.size());
+  }
+  f_.resize(Simulation::kBlock * job.bank->kernels());
+  z_.resize(wanted_.size() * job.bank->feature_size());
+}
+
+double FeatureRace::Slice(double seconds) {
+  double spent = 0;
+  double samples = 0;
+  do {
+    for (std::size_t k = 0; k < job_.stream->clients(); k += Simulation::kBlock) {
+      const std::size_t count = std::min(Simulation::kBlock, job_.stream->clients() - k);
+      job_.stream->Read(step_, k, count, block_);
+      const auto first = std::span(first_).first(count + 1);
+      const auto wanted = std::span(wanted_).first(first.back());
+      const Stopwatch watch;
+      EvaluateKernels(*job_.bank,
+                      {count, block_.x, theta_, first, wanted,
+                       std::span(f_).first(count * job_.bank->kernels()),
+                       std::span(z_).first(wanted.size() * job_.bank->feature_size())},
+                      scratch_);
+      spent += watch.Seconds();
+      samples += static_cast<double>(count);
+    }
+    step_ = (step_ + 1) % job_.stream->steps();
+  } while (spent < seconds);
+  return 1e6 * spent / samples;
+}
+
 ParallelRace::ParallelRace(const BenchJob& job, std::size_t threads) : workers_(threads) {
   const std::size_t blocks = (job.stream->clients() + Simulation::kBlock - 1) / Simulation::kBlock;
   if (blocks >= workers_.size()) {
@@ -67,15 +107,17 @@ BenchTimes TimeJob(const BenchJob& job, std::size_t threads, double seconds) {
   const double slice = seconds / slices;
   Workers one(1);
   Race race(job, one);
+  FeatureRace features(job);
   ParallelRace parallel(job, threads);
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  BenchTimes best{kNone, kNone, kNone, kNone};
+  BenchTimes best{kNone, kNone, kNone, kNone, kNone};
   const auto keep = [](double& least, double value) { least = std::min(least, value); };
   race.Slice(slice);  // warms up
   parallel.Slice(slice);
   for (int i = 0; i < slices; ++i) {
     keep(best.seconds_per_flop, SecondsPerUnit(slice / 4, RunMultiplyAdds));
     keep(best.one_thread, race.Slice(slice));
+    keep(best.features, features.Slice(slice));
     keep(best.sincos_seconds, SecondsPerUnit(slice / 4, RunSinCos));
     keep(best.all_threads, parallel.Slice(slice));
   }

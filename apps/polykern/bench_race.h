@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "bench_setting.h"
+#include "polykern/core/random_features.h"
+#include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/workers.h"
@@ -55,8 +57,29 @@ class Race {
   double samples_ = 0;
 };
 
-/// The same on all threads: one simulation if it has work for all of them, else one beside the
-/// other, as the program runs repetitions.
+/// The part of it that the floor speaks of: features and per-kernel predictions (EvaluateKernels),
+/// for the rows of the job, block after block. One thread at a time.
+class FeatureRace {
+ public:
+  explicit FeatureRace(const BenchJob& job);
+
+  /// Microseconds per sample; reading the rows is not counted.
+  double Slice(double seconds);
+
+ private:
+  const BenchJob& job_;
+  std::size_t step_ = 0;
+  SampleBlock block_;
+  FeatureScratch scratch_;
+  std::vector<float> theta_;
+  std::vector<std::size_t> first_;
+  std::vector<std::uint32_t> wanted_;
+  std::vector<float> f_;
+  std::vector<float> z_;
+};
+
+/// Whole client-rounds on all threads: one simulation if it has work for all of them, else one
+/// beside the other, as the program runs repetitions.
 class ParallelRace {
  public:
   ParallelRace(const BenchJob& job, std::size_t threads);
@@ -78,6 +101,7 @@ int BenchSlices(double seconds);
 struct BenchTimes {
   double one_thread = 0;        ///< microseconds per sample
   double all_threads = 0;       ///< the same, wall time
+  double features = 0;          ///< of one_thread, the part that the floor speaks of
   double seconds_per_flop = 0;  ///< RunMultiplyAdds, between the slices of the above
   double sincos_seconds = 0;    ///< RunSinCos, per pair
 

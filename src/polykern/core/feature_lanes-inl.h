@@ -248,10 +248,29 @@ struct SparseSample {
 struct KernelLanes {
   static constexpr std::size_t kStride = KernelBank::kBlock * kMostLanes;  // between columns
 
-  /// angle[g][k] = rho_g . x_k for kCount features and kClients clients.
+  // Clients that share a pass over the frequencies, which come from the second-level cache.
+  static constexpr std::size_t kMost = HWY_TARGET <= HWY_AVX3 ? 7 : 3;
+
+  /// angle[g][k] = rho_g . x_k for a block of features and `clients` <= kClients clients.
+  template <int kClients = kMost>
+  static HWY_INLINE void Project(const float* rho, const float* x, std::size_t clients,
+                                 std::size_t dimension, float* HWY_RESTRICT angle) {
+    if constexpr (kClients > 1) {
+      if (clients < kClients) return Project<kClients - 1>(rho, x, clients, dimension, angle);
+    }
+    // Features whose projections are computed together: as many as the registers hold.
+    constexpr bool kAll = kClients == 1 || (HWY_TARGET <= HWY_AVX3 && kClients <= 3);
+    constexpr int kCount = kAll ? KernelBank::kBlock : kGroup;
+    for (std::size_t g = 0; g < KernelBank::kBlock; g += kCount) {
+      ProjectRows<kClients, kCount>(rho + g * kMostLanes, x, dimension,
+                                    angle + g * kClients * hn::Lanes(Tag()));
+    }
+  }
+
+  /// A function of its own: it needs all the registers.
   template <int kClients, int kCount>
-  static HWY_NOINLINE void Project(const float* rho, const float* x, std::size_t dimension,
-                                   float* HWY_RESTRICT angle) {
+  static HWY_NOINLINE void ProjectRows(const float* rho, const float* x, std::size_t dimension,
+                                       float* HWY_RESTRICT angle) {
     const Tag tag;
     Vec sum[kCount * kClients];
     const auto add = [&](std::size_t c, const auto& before) {

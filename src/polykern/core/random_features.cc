@@ -185,14 +185,16 @@ struct KernelTile {
   /// Features from KernelBank::kBlock * block on of the kernels from `kernel` on, for one client.
   template <bool kLarge>
   HWY_INLINE void FinishBlock(const float* angle, std::size_t angle_stride, std::size_t block,
-                              std::size_t kernel, const Sink& sink, Vec& sum) const {
+                              std::size_t client, std::size_t kernel) const {
     const std::size_t j = block * KernelBank::kBlock;
     const std::size_t pack = kernel / kMostLanes * bank.feature_size() * kMostLanes;
     const float* own = theta + pack + kernel % kMostLanes;
-    Finish<kLarge>(
-        angle, angle_stride, std::min(KernelBank::kBlock, bank.features() - j), bank.features(),
-        scale, [&](std::size_t at) { return hn::Load(Tag(), own + at * kMostLanes); }, j, sink,
-        sum);
+    const auto weight = [&](std::size_t at) { return hn::Load(Tag(), own + at * kMostLanes); };
+    float* sum = f + client * stride + kernel;
+    Vec own_f = hn::Load(Tag(), sum);
+    Finish<kLarge>(angle, angle_stride, std::min(KernelBank::kBlock, bank.features() - j),
+                   bank.features(), scale, weight, j, SinkOf(client, kernel), own_f);
+    hn::Store(own_f, Tag(), sum);
   }
 
   const float* Rho(std::size_t kernel, std::size_t block) const {
@@ -208,41 +210,33 @@ struct KernelTile {
   std::vector<std::uint64_t>& wanted;
 };
 
-template <int kClients, bool kLarge>
-void EvaluateKernelVector(const KernelTile& tile, std::size_t kernel, const float* x,
-                          const float* base) {
-  // Features whose projections are computed together: as many as the registers hold.
-  constexpr int kCount = HWY_TARGET <= HWY_AVX3 || kClients == 1 ? 2 * kGroup : kGroup;
+/// A vector of kernels, for a few clients.
+template <bool kLarge>
+void EvaluateKernelVector(const KernelTile& tile, std::size_t clients, std::size_t kernel,
+                          const float* x, const float* base) {
   const Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
   const KernelBank& bank = tile.bank;
-  HWY_ALIGN float angle[KernelBank::kBlock * kClients * kMostLanes];
-  Vec f[kClients];
-  Sink sinks[kClients];
-  for (int k = 0; k < kClients; ++k) {
-    f[k] = hn::Zero(tag);
-    sinks[k] = tile.SinkOf(k, kernel);
+  HWY_ALIGN float angle[KernelBank::kBlock * KernelLanes::kMost * kMostLanes];
+  for (std::size_t k = 0; k < clients; ++k) {
+    hn::Store(hn::Zero(tag), tag, tile.f + k * tile.stride + kernel);
   }
   for (std::size_t block = 0; block < bank.blocks(); ++block) {
-    const std::size_t j = block * KernelBank::kBlock;
-    const std::size_t count = std::min(KernelBank::kBlock, bank.features() - j);
     if (base != nullptr) {
+      const std::size_t j = block * KernelBank::kBlock;
+      const std::size_t count = std::min(KernelBank::kBlock, bank.features() - j);
       const Vec scales = hn::LoadU(tag, bank.Scales().data() + kernel);
-      for (std::size_t a = 0; a < count * kClients; ++a) {
-        const float projection = base[(j + a / kClients) * lanes + a % kClients];
+      for (std::size_t a = 0; a < count * clients; ++a) {
+        const float projection = base[(j + a / clients) * lanes + a % clients];
         hn::Store(hn::Mul(scales, hn::Set(tag, projection)), tag, angle + a * lanes);
       }
     } else {
-      for (std::size_t g = 0; g < count; g += kCount) {
-        KernelLanes::Project<kClients, kCount>(tile.Rho(kernel, block) + g * kMostLanes, x,
-                                               bank.dimension(), angle + g * kClients * lanes);
-      }
+      KernelLanes::Project(tile.Rho(kernel, block), x, clients, bank.dimension(), angle);
     }
-    for (int k = 0; k < kClients; ++k) {
-      tile.FinishBlock<kLarge>(angle + k * lanes, kClients * lanes, block, kernel, sinks[k], f[k]);
+    for (std::size_t k = 0; k < clients; ++k) {
+      tile.FinishBlock<kLarge>(angle + k * lanes, clients * lanes, block, k, kernel);
     }
   }
-  for (int k = 0; k < kClients; ++k) hn::Store(f[k], tag, tile.f + k * tile.stride + kernel);
 }
 
 /// f of the tile's clients, which are complete but for the factor 1 / sqrt(D).
@@ -254,25 +248,24 @@ void WriteF(const KernelTile& tile, const FeatureJob& job, std::size_t first, st
   }
 }
 
-template <int kClients>
 void EvaluateKernelLanes(const KernelBank& bank, const FeatureJob& job, std::size_t first,
-                         const float* theta, FeatureScratch& scratch) {
+                         std::size_t clients, const float* theta, FeatureScratch& scratch) {
   const std::size_t lanes = hn::Lanes(Tag());
-  const KernelTile tile(bank, job, first, kClients, theta, scratch);
+  const KernelTile tile(bank, job, first, clients, theta, scratch);
   const float* x = job.x.data() + first * bank.dimension();
-  const double norm = NormBound(x, kClients * bank.dimension(), bank.dimension());
+  const double norm = NormBound(x, clients * bank.dimension(), bank.dimension());
   const float* base = nullptr;
   if (!bank.SharedFrequencies().empty()) {
-    base = BaseAngles<1>(bank, Transpose(bank, job, first, kClients, lanes, scratch), scratch);
+    base = BaseAngles<1>(bank, Transpose(bank, job, first, clients, lanes, scratch), scratch);
   }
   for (std::size_t i = 0; i < bank.kernels(); i += lanes) {
     if (MayBeLarge(bank, i, lanes, norm)) {
-      EvaluateKernelVector<kClients, true>(tile, i, x, base);
+      EvaluateKernelVector<true>(tile, clients, i, x, base);
     } else {
-      EvaluateKernelVector<kClients, false>(tile, i, x, base);
+      EvaluateKernelVector<false>(tile, clients, i, x, base);
     }
   }
-  WriteF(tile, job, first, kClients);
+  WriteF(tile, job, first, clients);
 }
 
 /// The columns of a sample that are not 0, client after client.
@@ -294,8 +287,7 @@ void FindColumns(const KernelBank& bank, const FeatureJob& job, FeatureScratch& 
 /// Samples that are mostly 0. A block of frequencies is used for all clients before the next, so
 /// that it comes from memory once.
 void EvaluateSparse(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
-  const Tag tag;
-  const std::size_t lanes = hn::Lanes(tag);
+  const std::size_t lanes = hn::Lanes(Tag());
   FindColumns(bank, job, scratch);
   const KernelTile tile(bank, job, 0, job.clients, PackTheta(bank, job.theta, scratch), scratch);
   std::fill_n(tile.f, job.clients * tile.stride, 0.0F);
@@ -311,14 +303,11 @@ void EvaluateSparse(const KernelBank& bank, const FeatureJob& job, FeatureScratc
                              {scratch.columns.data() + start, scratch.values.data() + start,
                               scratch.starts[k + 1] - start},
                              angle);
-        float* sum = tile.f + k * tile.stride + i;
-        Vec f = hn::Load(tag, sum);
         if (large) {
-          tile.FinishBlock<true>(angle, lanes, block, i, tile.SinkOf(k, i), f);
+          tile.FinishBlock<true>(angle, lanes, block, k, i);
         } else {
-          tile.FinishBlock<false>(angle, lanes, block, i, tile.SinkOf(k, i), f);
+          tile.FinishBlock<false>(angle, lanes, block, k, i);
         }
-        hn::Store(f, tag, sum);
       }
     }
   }
@@ -338,13 +327,19 @@ bool IsSparse(const KernelBank& bank, const FeatureJob& job) {
 void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
   if (IsSparse(bank, job)) return EvaluateSparse(bank, job, scratch);
   const std::size_t lanes = hn::Lanes(Tag());
-  // Vectors per feature that a few clients take in either layout.
+  // Vectors per feature that a client takes as kernel lanes. A vector costs 1.4 times as much
+  // there, and where one vector of clients goes alone, as in two vectors of clients at once
+  // (measured).
   const std::size_t per_client = (bank.kernels() + lanes - 1) / lanes;
+  const auto two_pay = [&](std::size_t left) {
+    return left >= 2 * lanes ||
+           (left > lanes && 7 * (left - lanes) * per_client >= 3 * bank.kernels());
+  };
   const float* theta = nullptr;
   for (std::size_t first = 0; first < job.clients;) {
     const std::size_t left = job.clients - first;
     std::size_t count = 0;
-    if (left >= 2 * lanes || (left > lanes && (left - lanes) * per_client >= bank.kernels())) {
+    if (two_pay(left)) {
       count = std::min(left, 2 * lanes);
       EvaluateClientLanes<2>(bank, job, first, count, scratch);
     } else if (left * per_client >= bank.kernels()) {
@@ -352,10 +347,8 @@ void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scr
       EvaluateClientLanes<1>(bank, job, first, count, scratch);
     } else {
       if (theta == nullptr) theta = PackTheta(bank, job.theta, scratch);
-      count = std::min<std::size_t>(left, 3);
-      if (count == 3) EvaluateKernelLanes<3>(bank, job, first, theta, scratch);
-      if (count == 2) EvaluateKernelLanes<2>(bank, job, first, theta, scratch);
-      if (count == 1) EvaluateKernelLanes<1>(bank, job, first, theta, scratch);
+      count = std::min(left, KernelLanes::kMost);
+      EvaluateKernelLanes(bank, job, first, count, theta, scratch);
     }
     first += count;
   }

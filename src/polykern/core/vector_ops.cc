@@ -203,20 +203,25 @@ void ScaleAndAddLoop(double* a, double keep, double factor, const float* b, std:
 
 void ScaledRowsLoop(const float* factors, const ScaledRows& added, std::size_t width,
                     float* values) {
+  const Floats tag;
+  const std::size_t lanes = hn::Lanes(tag);
   for (std::size_t r = 0; r < added.rows.size(); ++r, values += width) {
     const float* y = added.matrix.data() + added.rows[r] * width;
-    std::size_t i = 0;
-    const auto take = [&](auto tag) HWY_ATTR {  // as many whole vectors as fit
-      const auto a = hn::Set(tag, factors[r]);
-      const auto b = hn::Set(tag, added.factors[r]);
-      for (; i + hn::Lanes(tag) <= width; i += hn::Lanes(tag)) {
-        const auto own = hn::Mul(a, hn::LoadU(tag, values + i));
-        hn::StoreU(hn::Add(own, hn::Mul(b, hn::LoadU(tag, y + i))), tag, values + i);
-      }
+    const auto a = hn::Set(tag, factors[r]);
+    const auto b = hn::Set(tag, added.factors[r]);
+    const auto at = [&](std::size_t i) {
+      const auto own = hn::Mul(a, hn::LoadU(tag, values + i));
+      return hn::Add(own, hn::Mul(b, hn::LoadU(tag, y + i)));
     };
-    take(Floats());
-    take(hn::CappedTag<float, 4>());
-    take(hn::CappedTag<float, 1>());
+    std::size_t i = 0;
+    if (width >= lanes) {
+      // The last vector overlaps the one before it, so it is read before anything is written.
+      const auto last = at(width - lanes);
+      for (; i + lanes <= width; i += lanes) hn::StoreU(at(i), tag, values + i);
+      hn::StoreU(last, tag, values + width - lanes);
+    } else {
+      for (; i < width; ++i) values[i] = factors[r] * values[i] + added.factors[r] * y[i];
+    }
   }
 }
 
