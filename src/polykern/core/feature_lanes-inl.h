@@ -131,7 +131,8 @@ struct ClientLanes {
 
   // Features whose projections are computed together: as many as the registers hold. A few that are
   // left at the end go with the last ones: alone they would wait for each other's results.
-  static constexpr std::size_t kUsual = HWY_TARGET <= HWY_AVX3 || kWide == 1 ? 2 * kGroup : kGroup;
+  static constexpr std::size_t kUsual =
+      (HWY_TARGET <= HWY_AVX3 && kWide <= 2) || kWide == 1 ? 2 * kGroup : kGroup;
   static constexpr std::size_t kMost = kUsual + kGroup - 1;
   static std::size_t AtOnce(std::size_t left) { return left <= kMost ? left : kUsual; }
 

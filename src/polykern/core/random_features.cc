@@ -339,7 +339,10 @@ void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scr
   for (std::size_t first = 0; first < job.clients;) {
     const std::size_t left = job.clients - first;
     std::size_t count = 0;
-    if (two_pay(left)) {
+    if (left >= 4 * lanes && HWY_TARGET <= HWY_AVX3) {
+      count = 4 * lanes;
+      EvaluateClientLanes<4>(bank, job, first, count, scratch);
+    } else if (two_pay(left)) {
       count = std::min(left, 2 * lanes);
       EvaluateClientLanes<2>(bank, job, first, count, scratch);
     } else if (left * per_client >= bank.kernels()) {
