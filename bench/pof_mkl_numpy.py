@@ -2,7 +2,8 @@
 """POF-MKL in plain NumPy: one client and one kernel at a time, vectorised only within a kernel.
 
 The algorithm as docs/algorithm.md states it, written for reading; `polykern bench --numpy` runs it
-beside the engine. Prints one line of JSON: time per sample (in its quickest step) and squared error.
+beside the engine. Prints one line of JSON: time per sample (its quickest 5 ms, the
+server's sum left out) and squared error.
 Example: python3 pof_mkl_numpy.py --dimension 15 --features 100 --clients 23 --seconds 2
 """
 
@@ -38,10 +39,10 @@ def run(rho, x, y, uniform, per_upload, xi, rate, regularization, seconds):
     log_weights = np.zeros((clients, kernels))
     errors, times = [], []
     for t in range(steps):
-        start = time.perf_counter()
         error = 0.0
         total = np.zeros_like(theta)
         for k in range(clients):
+            start = time.perf_counter()
             z, f = np.zeros_like(theta), np.zeros(kernels)
             for i in range(kernels):
                 z[i] = features(rho[i], x[t, k])
@@ -56,12 +57,18 @@ def run(rho, x, y, uniform, per_upload, xi, rate, regularization, seconds):
             for i in chosen:  # (11)
                 gradient = 2 * (f[i] - y[t, k]) * z[i] + 2 * regularization * theta[i]
                 total[i] += rate / p * gradient
+            times.append(time.perf_counter() - start)
         theta -= total / clients  # (13)
         errors.append(error / clients)
-        times.append((time.perf_counter() - start) / clients)
-        if sum(times) * clients >= seconds:
+        if sum(times) >= seconds:
             break
     return errors, times
+
+
+def quickest(times, slice_seconds=0.005):
+    """Seconds per sample in the quickest run of neighbouring samples that takes about a slice."""
+    count = min(len(times), int(np.ceil(slice_seconds / np.median(times))))
+    return min(np.convolve(times, np.ones(count), "valid")) / count
 
 
 def main():
@@ -93,7 +100,7 @@ def main():
         rows[..., :o.dimension] /= np.linalg.norm(rows[..., :o.dimension], axis=2).max()
     x, y, uniform = rows[..., :o.dimension], rows[..., o.dimension], rows[..., o.dimension + 1]
     errors, times = run(rho, x, y, uniform, o.kernels_per_upload, o.exploration, 1 / np.sqrt(o.steps), 1e-6, o.seconds)
-    json.dump({"microseconds_per_sample": 1e6 * min(times), "steps": len(errors),
+    json.dump({"microseconds_per_sample": 1e6 * quickest(times), "steps": len(errors),
                "mse": float(np.mean(errors))}, sys.stdout)
     print()
 
