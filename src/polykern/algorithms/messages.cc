@@ -1,6 +1,8 @@
 #include "polykern/algorithms/messages.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <string>
 
 #include "polykern/core/aggregate.h"
@@ -11,6 +13,24 @@ namespace {
 
 bool IsLoss(float value) {
   return value >= 0;
+}
+
+/// The first block that stood before already, or null. Blocks mostly go upwards; those that do not
+/// are ticked off, without an allocation unless there are very many.
+const std::uint32_t* Repeated(std::span<const std::uint32_t> blocks, std::size_t all) {
+  if (std::ranges::adjacent_find(blocks, std::greater_equal<>()) == blocks.end()) return nullptr;
+  std::array<bool, 1024> few{};
+  std::vector<std::uint8_t> many(all > few.size() ? all : 0);
+  for (const std::uint32_t& block : blocks) {
+    const bool seen = many.empty() ? few[block] : many[block] != 0;
+    if (seen) return &block;
+    if (many.empty()) {
+      few[block] = true;
+    } else {
+      many[block] = 1;
+    }
+  }
+  return nullptr;
 }
 
 [[noreturn]] void Reject(const Updates& updates, std::size_t c, const std::string& why) {
@@ -35,7 +55,6 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
                         std::ranges::all_of(losses, IsLoss);
   const bool loss_for_each_block =
       shape.losses_per_update > 0 && shape.losses_per_update == shape.blocks_per_update;
-  std::vector<std::size_t> seen(shape.blocks, updates.size());  // the last client that named it
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
     const std::size_t end = updates.first[c + 1];
@@ -50,13 +69,12 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
              "it holds " + std::to_string(end - start) + " kernels, but the losses of " +
                  std::to_string(shape.losses_per_update));
     }
-    for (const std::uint32_t block : updates.BlocksOf(c)) {
-      if (block >= shape.blocks) {
-        Reject(updates, c, "there is no kernel " + std::to_string(block));
-      }
-      if (seen[block] == c)
-        Reject(updates, c, "kernel " + std::to_string(block) + " is there twice");
-      seen[block] = c;
+    const auto blocks = updates.BlocksOf(c);
+    for (const std::uint32_t block : blocks) {
+      if (block >= shape.blocks) Reject(updates, c, "there is no kernel " + std::to_string(block));
+    }
+    if (const std::uint32_t* twice = Repeated(blocks, shape.blocks)) {
+      Reject(updates, c, "kernel " + std::to_string(*twice) + " is there twice");
     }
     if (all_good) continue;
     const auto sent_by = values.subspan(start * shape.width, (end - start) * shape.width);

@@ -48,6 +48,8 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
                 std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower --clients");
   }
+  step_mse_.reserve(stream.steps());
+  step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
   if (options.keep_predictions) {
     predictions_.assign(stream.clients() * stream.steps(),
