@@ -336,13 +336,16 @@ void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scr
            (left > lanes && 7 * (left - lanes) * per_client >= 3 * bank.kernels());
   };
   const float* theta = nullptr;
-  for (std::size_t first = 0; first < job.clients;) {
+  std::size_t first = 0;
+  if constexpr (HWY_TARGET <= HWY_AVX3) {  // it has the registers
+    for (; first + 4 * lanes <= job.clients; first += 4 * lanes) {
+      EvaluateClientLanes<4>(bank, job, first, 4 * lanes, scratch);
+    }
+  }
+  while (first < job.clients) {
     const std::size_t left = job.clients - first;
     std::size_t count = 0;
-    if (left >= 4 * lanes && HWY_TARGET <= HWY_AVX3) {
-      count = 4 * lanes;
-      EvaluateClientLanes<4>(bank, job, first, count, scratch);
-    } else if (two_pay(left)) {
+    if (two_pay(left)) {
       count = std::min(left, 2 * lanes);
       EvaluateClientLanes<2>(bank, job, first, count, scratch);
     } else if (left * per_client >= bank.kernels()) {
