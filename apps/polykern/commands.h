@@ -10,6 +10,7 @@ namespace polykern {
 /// program; its callback does the work and throws Error if it fails. `typed` will be
 /// the whole command line when the callback runs; results carry it, so that they can be made again.
 void AddRunCommand(CLI::App& program, const std::string& typed);
+void AddReproduceCommand(CLI::App& program, const std::string& typed);
 void AddBenchCommand(CLI::App& program);
 
 /// data list, get, check and scan; the last is in a file of its own.

@@ -12,9 +12,15 @@
 
 namespace polykern {
 
-ProgressBar::ProgressBar(const Progress& progress, std::string what) {
+ProgressBar::ProgressBar(const Progress& progress, const std::string& what)
+    : ProgressBar([&progress, what] {
+        const auto total = static_cast<double>(std::max<std::size_t>(progress.steps_total, 1));
+        return WorkState{static_cast<double>(progress.steps_done) / total, what};
+      }) {}
+
+ProgressBar::ProgressBar(std::function<WorkState()> look) {
   if (isatty(STDERR_FILENO) == 0) return;
-  ticker_ = std::jthread([&progress, what = std::move(what)](const std::stop_token& stop) {
+  ticker_ = std::jthread([look = std::move(look)](const std::stop_token& stop) {
     constexpr int kWidth = 30;
     const auto start = std::chrono::steady_clock::now();
     std::mutex mutex;
@@ -22,8 +28,7 @@ ProgressBar::ProgressBar(const Progress& progress, std::string what) {
     std::unique_lock lock(mutex);
     while (!wake.wait_for(lock, stop, std::chrono::milliseconds(100), [] { return false; }) &&
            !stop.stop_requested()) {
-      const auto total = static_cast<double>(std::max<std::size_t>(progress.steps_total, 1));
-      const double part = static_cast<double>(progress.steps_done) / total;
+      const auto [part, what] = look();
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       const int filled = static_cast<int>(part * kWidth);
       std::cerr << "\r\033[K" << what << " [" << std::string(static_cast<std::size_t>(filled), '#')

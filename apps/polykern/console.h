@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,11 +11,19 @@
 
 namespace polykern {
 
-/// Shows how far an experiment is, on standard error if that is a terminal, until destroyed. Leaves
-/// nothing behind on the screen.
+/// How far some work is, and what it is at.
+struct WorkState {
+  double part = 0;  ///< in [0, 1]
+  std::string what = {};
+};
+
+/// Shows how far an experiment or other work is, on standard error if that is a terminal, until
+/// destroyed. Leaves nothing behind on the screen.
 class ProgressBar {
  public:
-  ProgressBar(const Progress& progress, std::string what);
+  ProgressBar(const Progress& progress, const std::string& what);
+  /// Calls `look` about ten times a second, from a thread of its own.
+  explicit ProgressBar(std::function<WorkState()> look);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

@@ -35,6 +35,7 @@ int Run(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::string typed;
   polykern::AddRunCommand(program, typed);
+  polykern::AddReproduceCommand(program, typed);
   polykern::AddDataCommand(program);
   polykern::AddBenchCommand(program);
   const auto chosen = polykern::FindCommands(program, arguments);

@@ -155,6 +155,11 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
             .add_option("--participation", o.participation,
                         "Probability that a client takes part in a step")
             ->capture_default_str());
+  AddSeedAndThreads(command, o);
+}
+
+void AddSeedAndThreads(CLI::App& command, ExperimentOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("Experiment"); };
   group(command.add_option("--seed", o.seed, "Seed of everything random")
             ->check(WholeNumber(0))
             ->capture_default_str());

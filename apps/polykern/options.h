@@ -16,6 +16,9 @@ void AddSourceOptions(CLI::App& command, SourceOptions& options);
 void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& options);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 
+/// Of these the last two: --seed and --threads.
+void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);
+
 /// Refuses anything but a whole number of at least `least`, in words a user understands.
 CLI::Validator WholeNumber(std::size_t least);
 

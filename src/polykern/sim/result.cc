@@ -171,6 +171,16 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
   return result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string RowSettings(const Row& row, const ExperimentOptions& options) {
+  const Json settings = {{"polykern", Version()},
+                         {"algorithm", row.algorithm},
+                         {"kernels_per_upload", row.options.kernels_per_upload},
+                         {"features", OrNull(row.options.features)},
+                         {"repetitions", options.repetitions},
+                         {"options", OptionsJson(row, options)}};
+  return settings.dump();
+}
+
 void CheckWritable(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

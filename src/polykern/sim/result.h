@@ -17,6 +17,10 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
                        const ExperimentOptions& options, const std::vector<RowResult>& rows,
                        const std::string& command);
 
+/// Everything that decides what a row gives on given data, as one line of JSON: equal lines, equal
+/// results. Threads are no part of it.
+std::string RowSettings(const Row& row, const ExperimentOptions& options);
+
 /// Writes a file so that a reader sees the old one or the whole new one, never a half. Makes the
 /// folder if needed. Throws Error with the path and the reason.
 void WriteFileAtomically(const std::string& folder, const std::string& name,
