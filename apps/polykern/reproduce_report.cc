@@ -58,7 +58,8 @@ Comparison CompareRow(std::string_view table, const PaperRow& row, bool carried,
     c.note = "this run diverged";
   } else if (!c.reproduced) {
     c.note =
-        table != "table4" ? WhyNot(row, data.recipe->name, carried)
+        table != "table4"
+            ? WhyNot(row, data.recipe->name, carried, run["repetitions"].get<std::size_t>())
         : c.published.mean > c.published_cost
             ? "the published figure is above the cumulative loss T x MSE of Table 1, which "
               "regret (14) cannot be"

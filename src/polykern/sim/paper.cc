@@ -104,7 +104,8 @@ bool Shows(std::string_view exhibit, std::string_view data) {
   return exhibit != "figure2" || data != "uji";
 }
 
-std::string WhyNot(const PaperRow& row, std::string_view data, bool carried) {
+std::string WhyNot(const PaperRow& row, std::string_view data, bool carried,
+                   std::size_t repetitions) {
   if (row.row.algorithm == "perfedavg") {
     return "the paper names neither the variant of PerFedAvg nor its rates; here first order, "
            "alpha "
@@ -126,6 +127,9 @@ std::string WhyNot(const PaperRow& row, std::string_view data, bool carried) {
   if (data == "uji") {
     return "UJI: no reading of the data set or of its scaling is known that gives the published "
            "figures";
+  }
+  if (repetitions < kPaperRepetitions) {
+    return "of " + std::to_string(repetitions) + " feature draws, and the paper has 20";
   }
   return "not explained: the other rows of this data set come out with the same readings";
 }

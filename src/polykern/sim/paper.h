@@ -42,9 +42,13 @@ bool Shows(std::string_view exhibit, std::string_view data);
 /// A measured figure agrees with a published one up to this part of it.
 inline constexpr double kPaperTolerance = 0.03;
 
-/// Why a measured error does not agree with the published one, as far as it is known; `carried`:
-/// the clients' weights were kept through the repetitions.
-std::string WhyNot(const PaperRow& row, std::string_view data, bool carried);
+/// Feature draws in the paper.
+inline constexpr std::size_t kPaperRepetitions = 20;
+
+/// Why a measured error does not agree with the published one, as far as it is known. `carried`:
+/// the clients' weights were kept through the `repetitions`.
+std::string WhyNot(const PaperRow& row, std::string_view data, bool carried,
+                   std::size_t repetitions);
 
 /// What a reader must know of Table 4, whose figures are not all regret (14).
 std::string_view RegretRemark();
