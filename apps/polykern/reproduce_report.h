@@ -24,7 +24,7 @@ struct Comparison {
   Spread published = {};      ///< MSE x 1e-3 or regret
   Spread measured = {};       ///< over the feature draws or, regret, over the clients
   double deviation = 0;       ///< (ours - published) / published
-  bool reproduced = false;    ///< within kPaperTolerance
+  bool reproduced = false;    ///< within kPaperTolerance; a regret with its error
   std::string note = {};      ///< if not, why
   double published_cost = 0;  ///< Table 1: seconds of a client; Table 4: T x MSE
   double cost = 0;            ///< ours

@@ -43,7 +43,10 @@ def check_tables(folder, tables):
             ours = run["regret_mean"] if table == "table4" else 1e3 * run["mse"]
             assert entry["measured"] == pytest.approx(ours, rel=1e-14)
             assert entry["deviation"] == pytest.approx(ours / entry["published"] - 1)
-            assert entry["reproduced"] == (abs(entry["deviation"]) <= 0.03)
+            near = abs(entry["deviation"]) <= 0.03
+            if table == "table4":  # regret agrees only where the error does
+                near = near and abs(entry["steps_x_mse"] / entry["published_steps_x_mse"] - 1) <= 0.03
+            assert entry["reproduced"] == near
             assert entry["reproduced"] or entry["note"]
             assert (line["data"], line["algorithm"], line["weights"]) == (entry["data"], entry["row"], entry["weights"])
             assert (float(line["measured"]), float(line["published"])) == (entry["measured"], entry["published"])

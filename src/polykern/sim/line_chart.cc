@@ -51,8 +51,8 @@ struct Axis {
   double Part(double value) const { return (value - low) / (high - low); }
 };
 
-/// Ticks at 1, 2 or 5 times a power of ten, about five of them, the ends among them.
-Axis MakeAxis(const LineChart& chart, std::vector<double> ChartLine::*values, bool from_zero) {
+/// Ticks at 1, 2 or 5 times a power of ten, about five of them, the ends and 0 among them.
+Axis MakeAxis(const LineChart& chart, std::vector<double> ChartLine::*values) {
   Axis axis;
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -64,10 +64,8 @@ Axis MakeAxis(const LineChart& chart, std::vector<double> ChartLine::*values, bo
     }
   }
   if (low > high) return axis;
-  if (from_zero) {
-    low = std::min(low, 0.0);
-    high = std::max(high, 0.0);
-  }
+  low = std::min(low, 0.0);
+  high = std::max(high, 0.0);
   if (high - low < 1e-12 * std::max(1.0, std::abs(high))) high = low + std::max(1.0, std::abs(low));
   const double rough = (high - low) / 5;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -82,7 +80,7 @@ Axis MakeAxis(const LineChart& chart, std::vector<double> ChartLine::*values, bo
 class Picture {
  public:
   explicit Picture(const LineChart& chart)
-      : x_(MakeAxis(chart, &ChartLine::x, true)), y_(MakeAxis(chart, &ChartLine::y, true)) {
+      : x_(MakeAxis(chart, &ChartLine::x)), y_(MakeAxis(chart, &ChartLine::y)) {
     out_ << std::fixed << std::setprecision(2);
     out_ << R"(<?xml version="1.0" encoding="UTF-8"?>)" << '\n'
          << R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 )" << kWidth << ' ' << kHeight

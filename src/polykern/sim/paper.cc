@@ -131,7 +131,7 @@ std::string WhyNot(const PaperRow& row, std::string_view data, bool carried,
   if (repetitions < kPaperRepetitions) {
     return "of " + std::to_string(repetitions) + " feature draws, and the paper has 20";
   }
-  return "not explained: the other rows of this data set come out with the same readings";
+  return "not explained: other rows of this data set come out with the same readings";
 }
 
 std::string_view RegretRemark() {
