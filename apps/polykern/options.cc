@@ -77,7 +77,7 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->delimiter(','));
   group(command.add_option_function<std::string>(
       "--split", [&o](const std::string& name) { o.split = ParseSplit(name); },
-      "How rows go to clients: iid, site or column (default: by what the data offer)"));
+      "How rows go to clients: iid, runs, site or column (default: by what the data offer)"));
   group(command
             .add_option("--major-share", o.major_share,
                         "Split by site: share of a client's rows from its own site")

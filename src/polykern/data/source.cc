@@ -12,7 +12,17 @@ namespace polykern {
 namespace {
 
 const char* Name(Split split) {
-  return split == Split::kIid ? "iid" : split == Split::kSite ? "site" : "column";
+  switch (split) {
+    case Split::kIid:
+      return "iid";
+    case Split::kRuns:
+      return "runs";
+    case Split::kSite:
+      return "site";
+    case Split::kColumn:
+      break;
+  }
+  return "column";
 }
 
 const char* Name(Scaling scaling) {
@@ -151,10 +161,10 @@ Source OpenSource(const SourceOptions& options) {
 }
 
 Split ParseSplit(const std::string& name) {
-  for (const Split split : {Split::kIid, Split::kSite, Split::kColumn}) {
+  for (const Split split : {Split::kIid, Split::kRuns, Split::kSite, Split::kColumn}) {
     if (name == Name(split)) return split;
   }
-  throw Error("unknown split '" + name + "'; there are: iid, site, column");
+  throw Error("unknown split '" + name + "'; there are: iid, runs, site, column");
 }
 
 Scaling ParseScaling(const std::string& name) {

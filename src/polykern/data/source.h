@@ -50,7 +50,7 @@ struct Source {
   std::vector<std::string> inputs;          ///< their names; empty for synthetic
   std::vector<std::string> unused_columns;  ///< columns of the files that play no part
   std::string scaling;                      ///< none, norm or range
-  std::string split;                        ///< synthetic, iid, site or column
+  std::string split;                        ///< synthetic, iid, runs, site or column
   std::size_t rows = 0;                     ///< complete rows read; 0 for synthetic
   std::size_t dropped_rows = 0;             ///< rows with missing cells, left out
   std::size_t clipped_values = 0;           ///< values outside their declared range
@@ -60,7 +60,7 @@ struct Source {
 /// or option; also for an option that the chosen data have no use for.
 Source OpenSource(const SourceOptions& options);
 
-/// iid, site or column; norm or range. Throw Error for any other name.
+/// iid, runs, site or column; norm or range. Throw Error for any other name.
 Split ParseSplit(const std::string& name);
 Scaling ParseScaling(const std::string& name);
 

@@ -65,7 +65,7 @@ TEST(Source, RefusesZeroClientsAndSteps) {
 TEST(Source, ParsesNamesAndRefusesOthers) {
   EXPECT_EQ(ParseSplit("column"), Split::kColumn);
   EXPECT_EQ(ParseScaling("range"), Scaling::kRange);
-  EXPECT_THAT(MessageOf([] { ParseSplit("x"); }), HasSubstr("iid, site, column"));
+  EXPECT_THAT(MessageOf([] { ParseSplit("x"); }), HasSubstr("iid, runs, site, column"));
   EXPECT_THAT(MessageOf([] { ParseScaling("x"); }), HasSubstr("norm, range"));
 }
 

@@ -94,8 +94,17 @@ std::unique_ptr<TableStream> DealIid(std::shared_ptr<const Dataset> data,
   }
   std::vector<std::uint32_t> order(rows);
   for (std::size_t i = 0; i < rows; ++i) order[i] = static_cast<std::uint32_t>(i);
-  Random(options.seed, Purpose::kShuffle).Shuffle(order);
+  if (options.split == Split::kIid) Random(options.seed, Purpose::kShuffle).Shuffle(order);
   order.resize(shape.clients * shape.steps);
+  if (options.split == Split::kRuns) {
+    std::vector<std::vector<std::uint32_t>> rows_of(shape.clients);
+    for (std::size_t client = 0; client < shape.clients; ++client) {
+      const auto run = std::span(order).subspan(client * shape.steps, shape.steps);
+      rows_of[client].assign(run.begin(), run.end());
+      Random(options.seed, Purpose::kShuffle, 2, client).Shuffle(rows_of[client]);
+    }
+    order = Transpose(rows_of, shape.steps);
+  }
   std::vector<std::uint32_t> site_of(shape.clients, 0);
   return std::make_unique<TableStream>(std::move(data), std::move(order), std::move(site_of),
                                        std::vector<std::string>{"all"});
@@ -155,9 +164,8 @@ std::unique_ptr<TableStream> DealBySite(std::shared_ptr<const Dataset> data,
                 std::to_string(Need(site, sites, shape, options.major_share)) +
                 " of it: " + WhatFits(shape, data->rows(), fits));
   }
-  for (std::size_t site = 0; site < sites; ++site) {
-    Random(options.seed, Purpose::kShuffle, 1, site).Shuffle(pool[site]);
-  }
+  // Neighbouring rows go to one client, as the paper's tables show: its own stretch of time.
+  std::vector<std::size_t> next(sites, 0);
   const Parts parts = Divide(shape.steps, sites, options.major_share);
   std::vector<std::vector<std::uint32_t>> rows_of(shape.clients);
   std::vector<std::uint32_t> site_of(shape.clients);
@@ -166,9 +174,9 @@ std::unique_ptr<TableStream> DealBySite(std::shared_ptr<const Dataset> data,
     site_of[client] = static_cast<std::uint32_t>(own);
     for (std::size_t site = 0; site < sites; ++site) {
       const std::size_t count = site == own ? parts.own : parts.other;
-      const auto from = pool[site].end() - static_cast<std::ptrdiff_t>(count);
-      rows_of[client].insert(rows_of[client].end(), from, pool[site].end());
-      pool[site].erase(from, pool[site].end());
+      const auto taken = std::span(pool[site]).subspan(next[site], count);
+      rows_of[client].insert(rows_of[client].end(), taken.begin(), taken.end());
+      next[site] += count;
     }
     Random(options.seed, Purpose::kShuffle, 2, client).Shuffle(rows_of[client]);
   }
@@ -222,6 +230,7 @@ std::unique_ptr<TableStream> Deal(std::shared_ptr<const Dataset> data,
   }
   switch (options.split) {
     case Split::kIid:
+    case Split::kRuns:
       return DealIid(std::move(data), options);
     case Split::kSite:
       return DealBySite(std::move(data), options);

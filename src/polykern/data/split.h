@@ -11,8 +11,11 @@ namespace polykern {
 
 /// How the rows of a data set are dealt to clients. No row is ever used twice.
 enum class Split {
-  kIid,     ///< all rows shuffled, `steps` of them to each client
-  kSite,    ///< client k belongs to site k * sites / clients and sees mostly rows of it
+  kIid,   ///< all rows shuffled, `steps` of them to each client
+  kRuns,  ///< to each client a run of `steps` neighbouring rows, then shuffled
+  /// Client k belongs to site k * sites / clients and sees mostly rows of it: of each site a run of
+  /// neighbouring rows, the next client the next run; then its rows are shuffled.
+  kSite,
   kColumn,  ///< the client column says whose row it is; in the order of the file
 };
 
@@ -30,9 +33,9 @@ struct SplitOptions {
   std::uint64_t seed = 0;  ///< of the shuffles
 };
 
-/// Deals the rows. With kIid all clients are of one site, "all"; with kColumn a client's site is
-/// that of its first row. Throws Error when there are too few rows, and says what would fit; for
-/// kSite with a single site; for kColumn without a client column.
+/// Deals the rows. With kIid and kRuns all clients are of one site, "all"; with kColumn a client's
+/// site is that of its first row. Throws Error when there are too few rows, and says what would
+/// fit; for kSite with a single site; for kColumn without a client column.
 std::unique_ptr<TableStream> Deal(std::shared_ptr<const Dataset> data, const SplitOptions& options);
 
 }  // namespace polykern

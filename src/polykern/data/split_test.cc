@@ -123,6 +123,40 @@ TEST(Split, FitsTheAirExperimentExactly) {
   }
 }
 
+TEST(Split, GivesEachClientARunOfRowsInAnotherOrder) {
+  const auto stream = Deal(Numbered(1000), {.split = Split::kRuns, .clients = 9, .steps = 100});
+  for (std::size_t client = 0; client < 9; ++client) {
+    std::set<std::size_t> rows;
+    std::size_t in_place = 0;
+    for (std::size_t step = 0; step < 100; ++step) {
+      rows.insert(stream->RowOf(step, client));
+      in_place += stream->RowOf(step, client) == 100 * client + step ? 1 : 0;
+    }
+    EXPECT_EQ(rows.size(), 100U);
+    EXPECT_EQ(*rows.begin(), 100 * client);
+    EXPECT_EQ(*rows.rbegin(), 100 * client + 99);
+    EXPECT_LT(in_place, 10U);  // one is expected
+  }
+}
+
+TEST(Split, GivesAClientNeighbouringRowsOfEachSite) {
+  const auto stream = Deal(Numbered(3000, 4), {.split = Split::kSite, .clients = 24, .steps = 500});
+  std::map<std::size_t, std::size_t> next;  // per site, where the next client's rows begin
+  for (std::size_t client = 0; client < 24; ++client) {
+    std::map<std::size_t, std::set<std::size_t>> rows;
+    for (std::size_t step = 0; step < 500; ++step) {
+      const std::size_t row = stream->RowOf(step, client);
+      rows[stream->data().site[row]].insert(row);
+    }
+    for (const auto& [site, taken] : rows) {
+      if (next.count(site) == 0) next[site] = *taken.begin();
+      EXPECT_EQ(*taken.begin(), next[site]);
+      EXPECT_EQ(*taken.rbegin() - *taken.begin() + 1, taken.size());
+      next[site] = *taken.rbegin() + 1;
+    }
+  }
+}
+
 TEST(Split, ShufflesTheSitesWithinAClient) {
   const auto stream = Deal(Numbered(3000, 4), {.split = Split::kSite, .clients = 24, .steps = 500});
   std::size_t own = 0;

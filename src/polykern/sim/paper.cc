@@ -120,10 +120,6 @@ std::string WhyNot(const PaperRow& row, std::string_view data, bool carried,
     return "WEC: this program's readings of the paper were never compared with these figures, its "
            "files were not to be had";
   }
-  if (data == "uji") {
-    return "UJI: no reading of the data set or of its scaling is known that gives the published "
-           "figures";
-  }
   if (row.private_weights && !carried) {
     return "weights reset at every feature draw, as the paper's text reads; its figures come out "
            "near the rows with weights carried";

@@ -83,8 +83,6 @@ TEST(Paper, GivesAReasonForEveryRowThatMayDeviate) {
   EXPECT_THAT(WhyNot(rows[0], "air", false, 20), HasSubstr("rates"));
   EXPECT_THAT(WhyNot(rows[5], "naval", false, 20), HasSubstr("12 readings"));
   EXPECT_THAT(WhyNot(rows[6], "naval", false, 20), HasSubstr("reset"));
-  EXPECT_THAT(WhyNot(rows[6], "uji", true, 20), HasSubstr("UJI"));
-  EXPECT_THAT(WhyNot(rows[6], "uji", false, 20), HasSubstr("UJI"));
   EXPECT_THAT(WhyNot(rows[2], "wec", false, 20), HasSubstr("WEC"));
   EXPECT_THAT(WhyNot(rows[2], "naval", false, 3), HasSubstr("3 feature draws"));
   EXPECT_THAT(WhyNot(rows[2], "naval", false, 20), HasSubstr("not explained"));
