@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "polykern/core/line_allocator.h"
+
 namespace polykern {
 
 /// Sums of float vectors with the same bits in any order: each number is rounded once to a multiple
@@ -36,7 +38,7 @@ class ExactSum {
   double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * kUnit; }
 
  private:
-  std::vector<std::int64_t> sums_;
+  std::vector<std::int64_t, LineAllocator<std::int64_t>> sums_;
 };
 
 }  // namespace polykern

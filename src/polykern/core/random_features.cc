@@ -61,17 +61,42 @@ void ForEachWanted(const KernelBank& bank, const FeatureJob& job, std::size_t cl
   }
 }
 
-/// Samples of `count` clients side by side, 0 in the lanes beyond them.
-float* Transpose(const KernelBank& bank, const FeatureJob& job, std::size_t first,
-                 std::size_t count, std::size_t width, FeatureScratch& scratch) {
-  const std::size_t dimension = bank.dimension();
-  float* x = Aligned(scratch.x, dimension * width);
-  for (std::size_t lane = 0; lane < width; ++lane) {
-    const float* sample = job.x.data() + (first + lane) * dimension;
-    for (std::size_t c = 0; c < dimension; ++c) {
-      x[c * width + lane] = lane < count ? sample[c] : 0.0F;
+/// out[c * out_stride + r] = in[r * in_stride + c]: rows become columns, four at a time.
+void Transpose(const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+               float* HWY_RESTRICT out, std::size_t out_stride) {
+  const Tag tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  std::size_t r = 0;
+  for (; r + kGroup <= rows; r += kGroup, in += kGroup * in_stride) {
+    const auto keep = [&](std::size_t c, const float* four) {
+      std::memcpy(out + c * out_stride + r, four, kGroup * sizeof(float));
+    };
+    std::size_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      const Vec four[kGroup] = {hn::LoadU(tag, in + c), hn::LoadU(tag, in + in_stride + c),
+                                hn::LoadU(tag, in + 2 * in_stride + c),
+                                hn::LoadU(tag, in + 3 * in_stride + c)};
+      ForEachLane(four, AllLanes(),
+                  [&](std::size_t lane, const float* numbers) { keep(c + lane, numbers); });
+    }
+    for (; c < columns; ++c) {
+      const float four[kGroup] = {in[c], in[in_stride + c], in[2 * in_stride + c],
+                                  in[3 * in_stride + c]};
+      keep(c, four);
     }
   }
+  for (; r < rows; ++r, in += in_stride) {
+    for (std::size_t c = 0; c < columns; ++c) out[c * out_stride + r] = in[c];
+  }
+}
+
+/// Samples of `count` clients side by side, 0 in the lanes beyond them.
+const float* SideBySide(const KernelBank& bank, const FeatureJob& job, std::size_t first,
+                        std::size_t count, std::size_t width, FeatureScratch& scratch) {
+  const std::size_t dimension = bank.dimension();
+  float* x = Aligned(scratch.x, dimension * width);
+  if (count < width) std::fill_n(x, dimension * width, 0.0F);
+  Transpose(job.x.data() + first * dimension, dimension, count, dimension, x, width);
   return x;
 }
 
@@ -96,7 +121,7 @@ void EvaluateClientLanes(const KernelBank& bank, const FeatureJob& job, std::siz
                          std::size_t count, FeatureScratch& scratch) {
   const std::size_t width = kWide * hn::Lanes(Tag());
   const std::size_t kernels = bank.kernels();
-  const float* x = Transpose(bank, job, first, count, width, scratch);
+  const float* x = SideBySide(bank, job, first, count, width, scratch);
   const double norm = NormBound(x, bank.dimension() * width, bank.dimension());
   scratch.slots.resize(kernels * width);
   scratch.wanted.assign(kernels, 0);
@@ -118,39 +143,20 @@ void EvaluateClientLanes(const KernelBank& bank, const FeatureJob& job, std::siz
       lanes.template Kernel<false>(i, theta, sink, f + i * width);
     }
   }
-  for (std::size_t lane = 0; lane < count; ++lane) {
-    float* out = job.f.data() + (first + lane) * kernels;
-    for (std::size_t i = 0; i < kernels; ++i) out[i] = f[i * width + lane];
-  }
+  Transpose(f, width, kernels, count, job.f.data() + first * kernels, kernels);
 }
 
-/// theta with kLanes kernels side by side, as KernelLanes reads it.
+/// theta with kLanes kernels side by side, as KernelLanes reads it; 0 beyond the last.
 const float* PackTheta(const KernelBank& bank, std::span<const float> theta,
                        FeatureScratch& scratch) {
-  const Tag tag;
-  const std::size_t size = bank.feature_size();
-  const std::size_t packs = bank.packs();
-  float* packed = Aligned(scratch.theta, packs * size * kMostLanes);
-  for (std::size_t i = 0; i < packs * kMostLanes; i += kGroup) {
-    float* out = packed + i / kMostLanes * size * kMostLanes + i % kMostLanes;
-    const auto row = [&](std::size_t r) { return theta.data() + (i + r) * size; };
-    std::size_t j = 0;
-    if (i + kGroup <= bank.kernels()) {
-      const std::size_t lanes = hn::Lanes(tag);
-      const std::uint64_t all = (std::uint64_t{1} << lanes) - 1;
-      for (; j + lanes <= size; j += lanes) {
-        const Vec rows[kGroup] = {hn::LoadU(tag, row(0) + j), hn::LoadU(tag, row(1) + j),
-                                  hn::LoadU(tag, row(2) + j), hn::LoadU(tag, row(3) + j)};
-        ForEachLane(rows, all, [&](std::size_t lane, const float* four) {
-          std::memcpy(out + (j + lane) * kMostLanes, four, kGroup * sizeof(float));
-        });
-      }
-    }
-    for (; j < size; ++j) {
-      for (std::size_t r = 0; r < kGroup; ++r) {
-        out[j * kMostLanes + r] = i + r < bank.kernels() ? row(r)[j] : 0.0F;
-      }
-    }
+  const std::size_t pack_size = bank.feature_size() * kMostLanes;
+  float* packed = Aligned(scratch.theta, bank.packs() * pack_size);
+  for (std::size_t i = 0; i < bank.kernels(); i += kMostLanes) {
+    float* pack = packed + i / kMostLanes * pack_size;
+    const std::size_t count = std::min(kMostLanes, bank.kernels() - i);
+    if (count < kMostLanes) std::fill_n(pack, pack_size, 0.0F);
+    Transpose(theta.data() + i * bank.feature_size(), bank.feature_size(), count,
+              bank.feature_size(), pack, kMostLanes);
   }
   return packed;
 }
@@ -256,7 +262,7 @@ void EvaluateKernelLanes(const KernelBank& bank, const FeatureJob& job, std::siz
   const double norm = NormBound(x, clients * bank.dimension(), bank.dimension());
   const float* base = nullptr;
   if (!bank.SharedFrequencies().empty()) {
-    base = BaseAngles<1>(bank, Transpose(bank, job, first, clients, lanes, scratch), scratch);
+    base = BaseAngles<1>(bank, SideBySide(bank, job, first, clients, lanes, scratch), scratch);
   }
   for (std::size_t i = 0; i < bank.kernels(); i += lanes) {
     if (MayBeLarge(bank, i, lanes, norm)) {

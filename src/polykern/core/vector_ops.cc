@@ -20,25 +20,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::CappedTag<double, kPartialSums>;
 using Halves = hn::Rebind<float, Doubles>;  // as many floats as Doubles has doubles
 using Floats = hn::CappedTag<float, 16>;
+using FewFloats = hn::CappedTag<float, 8>;
 
 /// Runs term(i), a vector of the numbers i, i + 1, .., over the whole part of an array that
 /// kPartialSums divides, and rest(i) over what is left; adds all in the fixed order.
 template <class Term, class Rest>
 HWY_INLINE double SumInOrder(std::size_t count, const Term& term, const Rest& rest) {
   const Doubles tag;
-  const std::size_t lanes = hn::Lanes(tag);
-  HWY_ALIGN double partial[kPartialSums] = {};
+  constexpr std::size_t kLanes = hn::MaxLanes(Doubles());
+  HWY_ALIGN double partial[kPartialSums];
+  hn::Vec<Doubles> sum[kPartialSums / kLanes];
+  for (auto& part : sum) part = hn::Zero(tag);
   std::size_t i = 0;
-  if (lanes == kPartialSums) {
-    auto sum = hn::Zero(tag);
-    for (; i + kPartialSums <= count; i += kPartialSums) sum = hn::Add(sum, term(i));
-    hn::Store(sum, tag, partial);
-  } else {
-    for (; i + kPartialSums <= count; i += kPartialSums) {
-      for (std::size_t p = 0; p < kPartialSums; p += lanes) {
-        hn::Store(hn::Add(hn::Load(tag, partial + p), term(i + p)), tag, partial + p);
-      }
+  for (; i + kPartialSums <= count; i += kPartialSums) {
+    for (std::size_t p = 0; p < kPartialSums; p += kLanes) {
+      sum[p / kLanes] = hn::Add(sum[p / kLanes], term(i + p));
     }
+  }
+  for (std::size_t p = 0; p < kPartialSums; p += kLanes) {
+    hn::Store(sum[p / kLanes], tag, partial + p);
   }
   for (std::size_t p = 0; i < count; ++i, ++p) partial[p] += rest(i);
   for (std::size_t half = kPartialSums / 2; half > 0; half /= 2) {
@@ -67,20 +67,24 @@ HWY_INLINE hn::Vec<Doubles> Exp(hn::Vec<Doubles> x) {
   return hn::BitCast(tag, hn::Add(hn::BitCast(integers, series), power));
 }
 
-/// out[i] = change(in[i]), vector by vector.
+/// out[i] = change(in[i]), vector by vector; in may be out.
 template <class Change>
 HWY_INLINE void Map(const double* in, double* out, std::size_t count, const Change& change) {
   const Doubles tag;
   const std::size_t lanes = hn::Lanes(tag);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(change(hn::LoadU(tag, in + i)), tag, out + i);
+  if (count >= lanes) {
+    // The last vector overlaps the one before it, so it is read before anything is written.
+    const auto last = change(hn::LoadU(tag, in + count - lanes));
+    for (std::size_t i = 0; i + lanes < count; i += lanes) {
+      hn::StoreU(change(hn::LoadU(tag, in + i)), tag, out + i);
+    }
+    hn::StoreU(last, tag, out + count - lanes);
+  } else {
+    HWY_ALIGN double few[kPartialSums] = {};
+    std::copy(in, in + count, few);
+    hn::Store(change(hn::Load(tag, few)), tag, few);
+    std::copy(few, few + count, out);
   }
-  if (i == count) return;
-  HWY_ALIGN double rest[kPartialSums] = {};
-  std::copy(in + i, in + count, rest);
-  hn::Store(change(hn::Load(tag, rest)), tag, rest);
-  std::copy(rest, rest + (count - i), out + i);
 }
 
 /// exp(x) for x <= 0. Below -708 it is no normal number; 0 is as good, and needs no slow
@@ -153,6 +157,24 @@ double AddLoop(const double* added, double* sums, std::size_t count, bool& unit)
   return least;
 }
 
+void AddScaledLoop(const double* added, double factor, double* values, double* sums,
+                   std::size_t count) {
+  const Doubles tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto by = hn::Set(tag, factor);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto part = hn::Mul(by, hn::LoadU(tag, added + i));
+    const auto value = hn::Add(hn::LoadU(tag, values + i), part);
+    hn::StoreU(value, tag, values + i);
+    hn::StoreU(hn::Add(hn::LoadU(tag, sums + i), value), tag, sums + i);
+  }
+  for (; i < count; ++i) {
+    values[i] += factor * added[i];
+    sums[i] += values[i];
+  }
+}
+
 double DotLoop(const double* a, const float* b, std::size_t count) {
   const Doubles tag;
   const Halves half;
@@ -201,26 +223,41 @@ void ScaleAndAddLoop(double* a, double keep, double factor, const float* b, std:
   for (; i < count; ++i) a[i] = keep * a[i] + factor * static_cast<double>(b[i]);
 }
 
-void ScaledRowsLoop(const float* factors, const ScaledRows& added, std::size_t width,
-                    float* values) {
+/// values = own * values + other * added, for a row of at least FewFloats numbers.
+HWY_INLINE void ScaleAndAddRow(float own, float other, const float* HWY_RESTRICT added,
+                               std::size_t width, float* HWY_RESTRICT values) {
   const Floats tag;
+  const FewFloats few;
   const std::size_t lanes = hn::Lanes(tag);
-  for (std::size_t r = 0; r < added.rows.size(); ++r, values += width) {
-    const float* y = added.matrix.data() + added.rows[r] * width;
-    const auto a = hn::Set(tag, factors[r]);
-    const auto b = hn::Set(tag, added.factors[r]);
-    const auto at = [&](std::size_t i) {
-      const auto own = hn::Mul(a, hn::LoadU(tag, values + i));
-      return hn::Add(own, hn::Mul(b, hn::LoadU(tag, y + i)));
-    };
-    std::size_t i = 0;
-    if (width >= lanes) {
-      // The last vector overlaps the one before it, so it is read before anything is written.
-      const auto last = at(width - lanes);
-      for (; i + lanes <= width; i += lanes) hn::StoreU(at(i), tag, values + i);
-      hn::StoreU(last, tag, values + width - lanes);
-    } else {
-      for (; i < width; ++i) values[i] = factors[r] * values[i] + added.factors[r] * y[i];
+  const std::size_t few_lanes = hn::Lanes(few);
+  const auto at = [&](auto d, std::size_t i) {
+    const auto scaled = hn::Mul(hn::Set(d, own), hn::LoadU(d, values + i));
+    return hn::Add(scaled, hn::Mul(hn::Set(d, other), hn::LoadU(d, added + i)));
+  };
+  // The last vector overlaps those before it, so it is read before anything is written. It is a
+  // narrow one: most wide ones would lie across two lines of the cache.
+  const auto last = at(few, width - few_lanes);
+  std::size_t i = 0;
+  for (; i + lanes <= width; i += lanes) hn::StoreU(at(tag, i), tag, values + i);
+  for (; i + few_lanes < width; i += few_lanes) hn::StoreU(at(few, i), few, values + i);
+  hn::StoreU(last, few, values + width - few_lanes);
+}
+
+void ScaledRowsLoop(const float* HWY_RESTRICT factors, const ScaledRows& added, std::size_t width,
+                    float* HWY_RESTRICT values) {
+  const float* HWY_RESTRICT others = added.factors.data();
+  const std::uint32_t* HWY_RESTRICT rows = added.rows.data();
+  const float* HWY_RESTRICT matrix = added.matrix.data();
+  const std::size_t count = added.rows.size();
+  if (width >= hn::Lanes(FewFloats())) {
+    for (std::size_t r = 0; r < count; ++r, values += width) {
+      ScaleAndAddRow(factors[r], others[r], matrix + rows[r] * width, width, values);
+    }
+  } else {
+    for (std::size_t r = 0; r < count; ++r, values += width) {
+      for (std::size_t i = 0; i < width; ++i) {
+        values[i] = factors[r] * values[i] + others[r] * matrix[rows[r] * width + i];
+      }
     }
   }
 }
@@ -305,6 +342,7 @@ HWY_EXPORT(ExpLoop);
 HWY_EXPORT(SumLoop);
 HWY_EXPORT(SoftMinLoop);
 HWY_EXPORT(AddLoop);
+HWY_EXPORT(AddScaledLoop);
 HWY_EXPORT(LeastLoop);
 HWY_EXPORT(DotLoop);
 HWY_EXPORT(SquaresLoop);
@@ -328,6 +366,13 @@ void SoftMin(std::span<const double> losses, double rate, std::span<double> weig
 double AddAndFindLeast(std::span<const double> added, std::span<double> sums, bool& unit) {
   assert(!added.empty() && added.size() == sums.size());
   return HWY_DYNAMIC_DISPATCH(AddLoop)(added.data(), sums.data(), added.size(), unit);
+}
+
+void AddScaledAndSum(std::span<const double> added, double factor, std::span<double> values,
+                     std::span<double> sums) {
+  assert(added.size() == values.size() && added.size() == sums.size());
+  HWY_DYNAMIC_DISPATCH(AddScaledLoop)
+  (added.data(), factor, values.data(), sums.data(), added.size());
 }
 
 double Sum(std::span<const double> values) {

@@ -22,6 +22,10 @@ void SoftMin(std::span<const double> losses, double rate, std::span<double> weig
 /// [0, 1]. Not empty, of equal size.
 double AddAndFindLeast(std::span<const double> added, std::span<double> sums, bool& unit);
 
+/// values += factor * added, then sums += values. Of equal size.
+void AddScaledAndSum(std::span<const double> added, double factor, std::span<double> values,
+                     std::span<double> sums);
+
 /// The sum of the values.
 double Sum(std::span<const double> values);
 

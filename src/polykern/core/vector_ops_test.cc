@@ -151,6 +151,25 @@ TEST(VectorOps, AddAndFindLeastSeesEveryValue) {
   });
 }
 
+TEST(VectorOps, AddScaledAndSumHasTheBitsOfThePlainLoopOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t count = 0; count < 40; ++count) {
+      const auto added = Doubles(count, 0, 2);
+      auto values = Doubles(count, -1, 3);
+      auto sums = Doubles(count, -3, 7);
+      auto expected_values = values;
+      auto expected_sums = sums;
+      for (std::size_t i = 0; i < count; ++i) {
+        expected_values[i] += 0.3 * added[i];
+        expected_sums[i] += expected_values[i];
+      }
+      AddScaledAndSum(added, 0.3, values, sums);
+      EXPECT_EQ(values, expected_values);
+      EXPECT_EQ(sums, expected_sums);
+    }
+  });
+}
+
 TEST(VectorOps, ScaleAndAddRowsTakesEachRowWhereItIsTold) {
   OnEveryTarget([] {
     for (std::size_t width = 1; width < 40; ++width) {
