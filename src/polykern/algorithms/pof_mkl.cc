@@ -1,5 +1,6 @@
 #include "polykern/algorithms/pof_mkl.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
@@ -59,11 +60,14 @@ class PofMkl final : public Algorithm {
       const std::span<const double> losses(samples.state[c], kernels_);
       const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
       HedgeWeights(losses, weight_rate_, weights);
-      const double uniform =
-          samples.uniforms.empty()
-              ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
-              : samples.uniforms[c];
-      // 6. Subset choice (10).
+      // 6. Subset choice (10); there is nothing to draw if all kernels are in one bin.
+      double uniform = 0;
+      if (per_upload_ < kernels_) {
+        uniform =
+            samples.uniforms.empty()
+                ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
+                : samples.uniforms[c];
+      }
       const Bin bin = ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order,
                                 std::span(u.blocks).subspan(u.first.back(), per_upload_));
       u.probability[c] = bin.probability;
@@ -96,18 +100,19 @@ class PofMkl final : public Algorithm {
       const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
       const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
       loss_.Values(f, labels[c], losses);
-      for (std::size_t i = 0; i < kernels_; ++i) {
-        losses[i] += regularization_ * w.norms[i];
-        samples.state[c][i] += losses[i];
-      }
+      AddScaledAndSum(w.norms, regularization_, losses, std::span(samples.state[c], kernels_));
       // 7. Local update (11): s_i = (eta / p) (slope z_i + 2 lambda theta_i) for the chosen
       // kernels.
-      loss_.Slopes(f, labels[c], w.slopes);
+      const auto chosen = u.BlocksOf(c);
+      const auto along_z = std::span(w.along_z).subspan(u.first[c], chosen.size());
+      const auto along_theta = std::span(w.along_theta).subspan(u.first[c], chosen.size());
       const double rate = learning_rate_ / u.probability[c];
-      for (std::size_t at = u.first[c]; at < u.first[c + 1]; ++at) {
-        w.along_z[at] = static_cast<float>(rate * w.slopes[u.blocks[at]]);
-        w.along_theta[at] = static_cast<float>(rate * 2 * regularization_);
+      for (std::size_t i = 0; i < chosen.size(); ++i) along_z[i] = f[chosen[i]];
+      loss_.Slopes(along_z, labels[c], w.slopes);
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        along_z[i] = static_cast<float>(rate * w.slopes[i]);
       }
+      std::ranges::fill(along_theta, static_cast<float>(rate * 2 * regularization_));
     }
     ScaleAndAddRows(w.along_z, {w.along_theta, u.blocks, broadcast.model}, width_, u.values);
   }
