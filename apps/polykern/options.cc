@@ -117,8 +117,18 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
                          "Gaussian kernels share one draw of features: faster, less accurate"));
   group(command.add_option("-x,--exploration", o.exploration, "xi, in (0, 1]")
             ->capture_default_str());
-  group(command.add_option("--learning-rate", o.learning_rate, "eta (default: 1/sqrt(steps))"));
+  group(command.add_option("--learning-rate", o.learning_rate,
+                           "eta (default: 1/sqrt(steps); pof-adagrad: c, 1)"));
   group(command.add_option("--weight-rate", o.weight_rate, "eta_k (default: 1/sqrt(steps))"));
+  group(command
+            .add_option_function<std::string>(
+                "--schedule",
+                [&o](const std::string& name) {
+                  o.schedule = name == "anytime" ? Schedule::kAnytime : Schedule::kConstant;
+                },
+                "pof-mkl: constant rates, or anytime: c/sqrt(step), c the rate given, or 1 "
+                "(default: constant)")
+            ->check(CLI::IsMember({"constant", "anytime"})));
   group(command.add_option("--regularization", o.regularization, "lambda")->capture_default_str());
   group(command.add_option_function<std::string>(
       "--loss", [&o](const std::string& name) { o.loss.kind = ParseLoss(name); },

@@ -54,12 +54,12 @@ std::vector<slow::Matrix> InDouble(const KernelBank& bank) {
   return rho;
 }
 
-using Parameters = std::tuple<std::size_t, double, LossKind, bool>;
+using Parameters = std::tuple<std::size_t, double, LossKind, bool, Schedule>;
 
 class PofMklGolden : public testing::TestWithParam<Parameters> {};
 
 TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
-  const auto [per_upload, xi, loss, hand_made] = GetParam();
+  const auto [per_upload, xi, loss, hand_made, schedule] = GetParam();
   AlgorithmOptions options;
   options.kernels_per_upload = per_upload;
   options.exploration = xi;
@@ -69,12 +69,15 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
   options.learning_rate =
       1 / std::sqrt(200.0) * std::min(1.0, 20 * xi * static_cast<double>(per_upload) / 51);
   options.weight_rate = 0.5;
+  options.schedule = schedule;
+  const bool anytime = schedule == Schedule::kAnytime;
+  if (anytime) *options.learning_rate *= 5;  // 0.35 of the constant one after 200 steps
   const std::size_t features = ResolveFeatures(options, {"pof-mkl", per_upload, 0});
   const auto bank = std::make_shared<const KernelBank>(
       hand_made ? HandMadeBank(features)
                 : KernelBank(MakeDictionary("gaussian", kKernels), kDimension, features, 7));
 
-  const auto algorithm = NewPofMkl(bank, options, {kDimension, kSteps, 0});
+  const auto algorithm = NewPofMkl(bank, options, {kDimension, 0, 0});
   Clients clients(*algorithm, 0, kClients);
   ClientRound round(*algorithm);
   Coordinator coordinator(*algorithm, kClients);
@@ -83,7 +86,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
                                                      : "logistic";
   slow::Federation reference(
       InDouble(*bank), kClients,
-      {per_upload, xi, *options.learning_rate, 0.5, 1e-3, loss_name, options.loss.delta});
+      {per_upload, xi, *options.learning_rate, 0.5, 1e-3, loss_name, options.loss.delta, anytime});
 
   Random random(3, Purpose::kTest);
   std::vector<double> ours;
@@ -122,25 +125,33 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
   }
   for (std::size_t k = 0; k < kClients; ++k) {
     std::vector<double> weights(kKernels);
-    HedgeWeights(clients.State(k), 0.5, weights);
+    HedgeWeights(clients.State(k), anytime ? 0.5 / std::sqrt(kSteps) : 0.5, weights);
     EXPECT_LT(RelativeError(weights, reference.WeightsOf(k)), kTolerance) << "client " << k;
   }
 }
 
 std::string NameOf(const testing::TestParamInfo<Parameters>& test) {
-  const auto [per_upload, xi, loss, hand_made] = test.param;
+  const auto [per_upload, xi, loss, hand_made, schedule] = test.param;
   const char* loss_name = loss == LossKind::kSquared ? "Squared"
                           : loss == LossKind::kHuber ? "Huber"
                                                      : "Logistic";
   return "M" + std::to_string(per_upload) + "Xi" + std::to_string(std::lround(10 * xi)) +
-         loss_name + (hand_made ? "HandMade" : "Drawn");
+         loss_name + (hand_made ? "HandMade" : "Drawn") +
+         (schedule == Schedule::kAnytime ? "Anytime" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, PofMklGolden,
     testing::Combine(testing::Values(1, 5, 25, 51), testing::Values(1.0, 0.5, 0.1),
                      testing::Values(LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic),
-                     testing::Bool()),
+                     testing::Bool(), testing::Values(Schedule::kConstant)),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Anytime, PofMklGolden,
+    testing::Combine(testing::Values(5, 51), testing::Values(0.5),
+                     testing::Values(LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic),
+                     testing::Values(false), testing::Values(Schedule::kAnytime)),
     NameOf);
 
 }  // namespace

@@ -24,6 +24,7 @@ struct Settings {
   double lambda = 1e-3;
   std::string loss = "squared";
   double delta = 0.1;
+  bool anytime = false;  // eta and eta_k are divided by the root of the step 1, 2, ..
 };
 
 inline double LossOf(const Settings& s, double f, double y) {
@@ -44,7 +45,7 @@ inline double SlopeOf(const Settings& s, double f, double y) {
   return std::exp(f) / (1 + std::exp(f)) - y;
 }
 
-/// A federation: theta of the server, log-weights of every client.
+/// A federation: theta of the server, cumulative losses of every client.
 class Federation {
  public:
   /// rho[i][j] is frequency j of kernel i.
@@ -52,13 +53,15 @@ class Federation {
       : rho_(std::move(rho)),
         s_(std::move(settings)),
         theta_(rho_.size(), Vector(2 * rho_[0].size())),
-        log_w_(clients, Vector(rho_.size())) {}
+        losses_(clients, Vector(rho_.size())) {}
 
   /// One step of the clients that are present; returns their predictions.
   Vector Step(const Matrix& x, const Vector& y, const Vector& uniform,
               const std::vector<std::uint8_t>& present) {
     Vector predictions;
     double clients = 0;  // K
+    ++t_;
+    const double eta = s_.anytime ? s_.eta / std::sqrt(t_) : s_.eta;
     Matrix change(theta_.size(), Vector(theta_[0].size()));
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (present[k] == 0) continue;
@@ -69,20 +72,20 @@ class Federation {
         z.push_back(Features(i, x[k]));
         f.push_back(Dot(theta_[i], z[i]));
       }
-      const Vector w = Weights(log_w_[k]);
+      const Vector w = WeightsOf(k);
       double prediction = 0;
       for (std::size_t i = 0; i < f.size(); ++i) prediction += w[i] * f[i];  // (9)
       predictions.push_back(prediction);
 
       double p = 0;
-      for (const std::size_t i : Choose(log_w_[k], w, uniform[k], p)) {  // (10), (11)
+      for (const std::size_t i : Choose(losses_[k], w, uniform[k], p)) {  // (10), (11)
         for (std::size_t j = 0; j < z[i].size(); ++j) {
           change[i][j] +=
-              s_.eta / p * (SlopeOf(s_, f[i], y[k]) * z[i][j] + 2 * s_.lambda * theta_[i][j]);
+              eta / p * (SlopeOf(s_, f[i], y[k]) * z[i][j] + 2 * s_.lambda * theta_[i][j]);
         }
       }
       for (std::size_t i = 0; i < f.size(); ++i) {  // (12)
-        log_w_[k][i] -= s_.eta_k * (LossOf(s_, f[i], y[k]) + s_.lambda * Dot(theta_[i], theta_[i]));
+        losses_[k][i] += LossOf(s_, f[i], y[k]) + s_.lambda * Dot(theta_[i], theta_[i]);
       }
     }
     for (std::size_t i = 0; i < theta_.size(); ++i) {  // (13)
@@ -94,7 +97,17 @@ class Federation {
   }
 
   const Matrix& theta() const { return theta_; }
-  Vector WeightsOf(std::size_t client) const { return Weights(log_w_[client]); }
+  /// Those of the last step's rate, and of all losses so far.
+  Vector WeightsOf(std::size_t client) const {
+    const Vector& losses = losses_[client];
+    const double eta_k = s_.anytime ? s_.eta_k / std::sqrt(t_) : s_.eta_k;
+    const double least = *std::min_element(losses.begin(), losses.end());
+    Vector w;
+    for (const double loss : losses) w.push_back(std::exp(-eta_k * (loss - least)));
+    const double sum = std::accumulate(w.begin(), w.end(), 0.0);
+    for (double& value : w) value /= sum;
+    return w;
+  }
 
  private:
   static double Dot(const Vector& a, const Vector& b) {
@@ -114,23 +127,14 @@ class Federation {
     return sines;
   }
 
-  static Vector Weights(const Vector& log_w) {
-    const double largest = *std::max_element(log_w.begin(), log_w.end());
-    Vector w;
-    for (const double value : log_w) w.push_back(std::exp(value - largest));
-    const double sum = std::accumulate(w.begin(), w.end(), 0.0);
-    for (double& value : w) value /= sum;
-    return w;
-  }
-
   /// Algorithm 1: the kernels of the drawn bin; p becomes its probability.
-  std::vector<std::size_t> Choose(const Vector& log_w, const Vector& w, double uniform,
+  std::vector<std::size_t> Choose(const Vector& losses, const Vector& w, double uniform,
                                   double& p) const {
     std::vector<std::size_t> order(w.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (s_.xi < 1) {
       std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return log_w[a] > log_w[b]; });
+                       [&](std::size_t a, std::size_t b) { return losses[a] < losses[b]; });
     }
     std::vector<std::vector<std::size_t>> bins;
     for (const std::size_t kernel : order) {
@@ -151,7 +155,8 @@ class Federation {
   std::vector<Matrix> rho_;
   Settings s_;
   Matrix theta_;
-  Matrix log_w_;
+  Matrix losses_;
+  double t_ = 0;
 };
 
 }  // namespace slow

@@ -36,6 +36,11 @@ std::string Describe(const Uplink& uplink) {
 
 }  // namespace
 
+double Rate::At(std::uint64_t steps) const {
+  if (schedule == Schedule::kConstant) return scale;
+  return scale / std::sqrt(static_cast<double>(steps) + 1);
+}
+
 std::size_t ResolveFeatures(const AlgorithmOptions& options, const Uplink& uplink) {
   constexpr std::size_t kMostFeatures = 100;
   return options.features.value_or(std::min(kMostFeatures, AllowedFeatures(options, uplink)));

@@ -11,6 +11,21 @@
 
 namespace polykern {
 
+/// How a rate depends on the step t = 1, 2, ..
+enum class Schedule {
+  kConstant,  ///< not at all
+  kAnytime,   ///< c / sqrt(t), which needs no horizon
+};
+
+/// A rate and its schedule.
+struct Rate {
+  double scale = 0;  ///< the rate itself, or c
+  Schedule schedule = Schedule::kConstant;
+
+  /// At the step that comes after `steps` others: t = steps + 1.
+  double At(std::uint64_t steps) const;
+};
+
 /// Settings of the algorithms: the command line, TOML files and Python fill this struct. Not every
 /// algorithm uses every field.
 struct AlgorithmOptions {
@@ -22,8 +37,9 @@ struct AlgorithmOptions {
   bool orthogonal = false;                   ///< orthogonal instead of independent features
   bool shared_draws = false;                 ///< Gaussian kernels share one draw: faster
   double exploration = 1;                    ///< xi in (0, 1]
-  std::optional<double> learning_rate = {};  ///< eta; unset: 1 / sqrt(T)
+  std::optional<double> learning_rate = {};  ///< eta; unset: 1 / sqrt(T), pof-adagrad: 1
   std::optional<double> weight_rate = {};    ///< eta_k; unset: 1 / sqrt(T)
+  Schedule schedule = Schedule::kConstant;   ///< pof-mkl: of both rates; kAnytime: they are c or 1
   double regularization = 1e-6;              ///< lambda >= 0
   Loss loss = {};                            ///< what a prediction costs
   double single_bandwidth = 10;              ///< ofskl: sigma of its kernel

@@ -195,6 +195,12 @@ TEST(CheckOptions, RefusesSettingsOfTheOtherAlgorithmsThatAreNotPositive) {
   }
 }
 
+TEST(Rate, FallsWithTheRootOfTheStepIfItIsToldSo) {
+  EXPECT_EQ((Rate{0.3, Schedule::kConstant}.At(99)), 0.3);
+  EXPECT_DOUBLE_EQ((Rate{0.3, Schedule::kAnytime}.At(0)), 0.3);
+  EXPECT_DOUBLE_EQ((Rate{0.3, Schedule::kAnytime}.At(99)), 0.03);
+}
+
 TEST(ResolveRate, TakesAnUnsetRateFromTheHorizon) {
   EXPECT_DOUBLE_EQ(ResolveRate({}, {1, 400, 0}), 0.05);
   EXPECT_EQ(ResolveRate(0.3, {1, 400, 0}), 0.3);

@@ -1,148 +1,21 @@
 #include "polykern/algorithms/pof_mkl.h"
 
-#include <algorithm>
-#include <cassert>
-#include <cmath>
+#include <utility>
 
-#include "polykern/algorithms/summing_server.h"
-#include "polykern/core/experts.h"
-#include "polykern/core/random.h"
-#include "polykern/core/random_features.h"
-#include "polykern/core/subset.h"
-#include "polykern/core/vector_ops.h"
+#include "polykern/algorithms/chosen_kernels.h"
 
 namespace polykern {
-namespace {
-
-class PofMkl final : public Algorithm {
- public:
-  PofMkl(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options,
-         const Problem& problem)
-      : bank_(std::move(bank)),
-        kernels_(bank_->kernels()),
-        width_(bank_->feature_size()),
-        per_upload_(options.kernels_per_upload),
-        exploration_(options.exploration),
-        regularization_(options.regularization),
-        loss_(options.loss),
-        seed_(problem.seed),
-        shape_{kernels_, width_, per_upload_} {
-    assert(problem.horizon > 0 || (options.learning_rate && options.weight_rate));
-    const double by_horizon = 1 / std::sqrt(static_cast<double>(problem.horizon));
-    learning_rate_ = options.learning_rate.value_or(by_horizon);
-    weight_rate_ = options.weight_rate.value_or(by_horizon);
-  }
-
-  std::string_view name() const override { return "pof-mkl"; }
-  const ModelShape& shape() const override { return shape_; }
-  const Loss& loss() const override { return loss_; }
-  std::size_t experts() const override { return kernels_; }
-  double weight_rate() const override { return weight_rate_; }
-  std::size_t state_size() const override { return kernels_; }
-  std::unique_ptr<Server> NewServer() const override { return NewSummingServer(shape_); }
-
-  // The step numbers below are those of docs/algorithm.md. Step 6 stands first: the bins depend
-  // only on the weights before step 5, so drawing early changes nothing and lets step 2 keep the
-  // features of the chosen kernels alone.
-  void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
-    const std::size_t clients = samples.clients.size();
-    w.predictions.resize(clients);
-    w.weights.resize(clients * kernels_);
-    w.f.resize(clients * kernels_);
-    w.order.resize(kernels_);
-    Updates& u = w.updates;
-    u.step = broadcast.step;
-    u.clients.assign(samples.clients.begin(), samples.clients.end());
-    u.first.assign(1, 0);
-    u.probability.resize(clients);
-    u.blocks.resize(clients * per_upload_);
-    for (std::size_t c = 0; c < clients; ++c) {
-      const std::span<const double> losses(samples.state[c], kernels_);
-      const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      HedgeWeights(losses, weight_rate_, weights);
-      // 6. Subset choice (10); there is nothing to draw if all kernels are in one bin.
-      double uniform = 0;
-      if (per_upload_ < kernels_) {
-        uniform =
-            samples.uniforms.empty()
-                ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
-                : samples.uniforms[c];
-      }
-      const Bin bin = ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order,
-                                std::span(u.blocks).subspan(u.first.back(), per_upload_));
-      u.probability[c] = bin.probability;
-      u.first.push_back(u.first.back() + bin.count);
-    }
-    u.blocks.resize(u.first.back());
-    // 2. Features (6), kept in the updates where they are chosen, and 3. per-kernel predictions
-    // f_i = theta_i . z_i(x).
-    u.values.resize(u.blocks.size() * width_);
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
-                    w.features);
-    // 4. Combination (9).
-    for (std::size_t c = 0; c < clients; ++c) {
-      const std::size_t at = c * kernels_;
-      w.predictions[c] =
-          Dot(std::span(w.weights).subspan(at, kernels_), std::span(w.f).subspan(at, kernels_));
-    }
-  }
-
-  void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
-             Workspace& w) const override {
-    MeasureNorms(broadcast, w);
-    Updates& u = w.updates;
-    w.kernel_losses.resize(samples.clients.size() * kernels_);
-    w.slopes.resize(kernels_);
-    w.along_z.resize(u.blocks.size());
-    w.along_theta.resize(u.blocks.size());
-    for (std::size_t c = 0; c < samples.clients.size(); ++c) {
-      // 5. Weights (12): log w_i = -eta_k L_i, so adding to the cumulative loss is the update.
-      const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
-      const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
-      loss_.Values(f, labels[c], losses);
-      AddScaledAndSum(w.norms, regularization_, losses, std::span(samples.state[c], kernels_));
-      // 7. Local update (11): s_i = (eta / p) (slope z_i + 2 lambda theta_i) for the chosen
-      // kernels.
-      const auto chosen = u.BlocksOf(c);
-      const auto along_z = std::span(w.along_z).subspan(u.first[c], chosen.size());
-      const auto along_theta = std::span(w.along_theta).subspan(u.first[c], chosen.size());
-      const double rate = learning_rate_ / u.probability[c];
-      for (std::size_t i = 0; i < chosen.size(); ++i) along_z[i] = f[chosen[i]];
-      loss_.Slopes(along_z, labels[c], w.slopes);
-      for (std::size_t i = 0; i < chosen.size(); ++i) {
-        along_z[i] = static_cast<float>(rate * w.slopes[i]);
-      }
-      std::ranges::fill(along_theta, static_cast<float>(rate * 2 * regularization_));
-    }
-    ScaleAndAddRows(w.along_z, {w.along_theta, u.blocks, broadcast.model}, width_, u.values);
-  }
-
- private:
-  void MeasureNorms(const Broadcast& broadcast, Workspace& w) const {
-    w.norms.resize(kernels_);
-    for (std::size_t i = 0; i < kernels_; ++i) {
-      w.norms[i] = SumOfSquares(std::span(broadcast.model).subspan(i * width_, width_));
-    }
-  }
-
-  std::shared_ptr<const KernelBank> bank_;
-  std::size_t kernels_;     // N
-  std::size_t width_;       // F
-  std::size_t per_upload_;  // M
-  double exploration_;      // xi
-  double regularization_;   // lambda
-  Loss loss_;
-  std::uint64_t seed_;
-  ModelShape shape_;
-  double learning_rate_ = 0;  // eta
-  double weight_rate_ = 0;    // eta_k
-};
-
-}  // namespace
 
 std::unique_ptr<Algorithm> NewPofMkl(std::shared_ptr<const KernelBank> bank,
                                      const AlgorithmOptions& options, const Problem& problem) {
-  return std::make_unique<PofMkl>(std::move(bank), options, problem);
+  const auto rate = [&](const std::optional<double>& given) {
+    return options.schedule == Schedule::kAnytime
+               ? Rate{given.value_or(1), Schedule::kAnytime}
+               : Rate{ResolveRate(given, problem), Schedule::kConstant};
+  };
+  return NewChosenKernels(
+      {"pof-mkl", rate(options.learning_rate), rate(options.weight_rate), ServerRule()},
+      std::move(bank), options, problem);
 }
 
 }  // namespace polykern

@@ -72,6 +72,7 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
           {"exploration", o.exploration},
           {"learning_rate", OrNull(o.learning_rate)},
           {"weight_rate", OrNull(o.weight_rate)},
+          {"schedule", o.schedule == Schedule::kConstant ? "constant" : "anytime"},
           {"regularization", o.regularization},
           {"loss", loss},
           {"huber_delta", o.loss.delta},
