@@ -141,7 +141,9 @@ TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
   EXPECT_EQ(UplinkOf("pof-mkl", options).kernels, 5U);
   EXPECT_EQ(UplinkOf("vm-kofl", options).losses, 51U);
   EXPECT_THROW(UplinkOf("nobody", options), Error);
+  EXPECT_EQ(UplinkOf("pof-adagrad", options).kernels, 5U);
   EXPECT_TRUE(ChoosesKernels("pof-mkl"));
+  EXPECT_TRUE(ChoosesKernels("pof-adagrad"));
   EXPECT_FALSE(ChoosesKernels("ofmkl-avg"));
 }
 

@@ -11,6 +11,7 @@
 #include "polykern/algorithms/ofmkl_avg.h"
 #include "polykern/algorithms/ofskl.h"
 #include "polykern/algorithms/perfedavg.h"
+#include "polykern/algorithms/pof_adagrad.h"
 #include "polykern/algorithms/pof_mkl.h"
 #include "polykern/algorithms/vm_kofl.h"
 #include "polykern/core/error.h"
@@ -29,12 +30,17 @@ struct Entry {
   std::unique_ptr<Algorithm> (*from_bank)(Bank, const AlgorithmOptions&, const Problem&);
 };
 
-constexpr std::array<Entry, 8> kEntries = {{
+constexpr std::array<Entry, 9> kEntries = {{
     {"pof-mkl",
      [](const auto& o) {
        return Uplink{"pof-mkl", o.kernels_per_upload, 0};
      },
      NewPofMkl},
+    {"pof-adagrad",
+     [](const auto& o) {
+       return Uplink{"pof-adagrad", o.kernels_per_upload, 0};
+     },
+     NewPofAdagrad},
     {"ofskl",
      [](const auto&) {
        return Uplink{"ofskl", 1, 0};
@@ -98,7 +104,7 @@ std::span<const std::string_view> AlgorithmNames() {
 }
 
 bool ChoosesKernels(std::string_view name) {
-  return Find(name).name == "pof-mkl";
+  return Find(name).name == "pof-mkl" || name == "pof-adagrad";
 }
 
 Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {

@@ -54,6 +54,7 @@ class SummingServer final : public Server {
     state_.model = std::move(rule_.start);
     state_.model.resize(shape.model_size());
     state_.losses.resize(rule_.weights);
+    state_.squares.resize(rule_.squares);
     broadcast_.model.resize(shape.model_size());
     broadcast_.weights.resize(rule_.weights);
     Publish(0);
@@ -85,18 +86,21 @@ class SummingServer final : public Server {
 
   std::vector<double> Save() const override {
     std::vector<double> saved = state_.model;
-    saved.insert(saved.end(), state_.losses.begin(), state_.losses.end());
+    for (const auto* part : {&state_.losses, &state_.squares}) {
+      saved.insert(saved.end(), part->begin(), part->end());
+    }
     return saved;
   }
   void Load(std::uint64_t step, std::span<const double> saved) override {
-    const std::size_t model = state_.model.size();
-    if (saved.size() != model + state_.losses.size()) {
+    const std::size_t size = state_.model.size() + state_.losses.size() + state_.squares.size();
+    if (saved.size() != size) {
       throw Error("a saved model of " + std::to_string(saved.size()) + " numbers does not fit " +
-                  std::to_string(model + state_.losses.size()) +
-                  ": it was made with other settings");
+                  std::to_string(size) + ": it was made with other settings");
     }
-    std::ranges::copy(saved.first(model), state_.model.begin());
-    std::ranges::copy(saved.subspan(model), state_.losses.begin());
+    for (auto* part : {&state_.model, &state_.losses, &state_.squares}) {
+      std::ranges::copy(saved.first(part->size()), part->begin());
+      saved = saved.subspan(part->size());
+    }
     Publish(step);
   }
 

@@ -19,8 +19,9 @@ struct StepSums {
 
 /// What a server keeps between steps.
 struct ServerState {
-  std::vector<double> model;   ///< blocks x width; in double, so that small steps are not lost
-  std::vector<double> losses;  ///< cumulative losses, from which its weights follow
+  std::vector<double> model;    ///< blocks x width; in double, so that small steps are not lost
+  std::vector<double> losses;   ///< cumulative losses, from which its weights follow
+  std::vector<double> squares;  ///< what a rule adds squares of gradients up in
 };
 
 /// (13): model -= (1/K) sum of the steps sent.
@@ -31,12 +32,13 @@ struct ServerRule {
   std::vector<double> start = {};  ///< the model before the first step; empty: all 0
   std::size_t weights = 0;         ///< kernels it has weights of, 0: it has none
   double weight_rate = 0;          ///< they are Hedge's, of ServerState::losses, with this rate
+  std::size_t squares = 0;         ///< size of ServerState::squares, which start at 0
   /// What a step with participants changes. Pure, so that the same sums give the same bits.
   std::function<void(const StepSums&, ServerState&)> apply = SubtractMean;
 };
 
 /// The server of every algorithm whose server needs but sums over the clients. The sums are exact,
-/// so the order of arrival does not matter. Saves the model and then the cumulative losses.
+/// so the order of arrival does not matter. Saves the model, the cumulative losses, the squares.
 std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule = {});
 
 }  // namespace polykern

@@ -188,6 +188,32 @@ TEST(ServerRule, PublishesHedgesWeightsOfTheLosses) {
   EXPECT_THROW(copy->Load(1, std::vector<double>(6)), Error);
 }
 
+TEST(ServerRule, KeepsAndSavesTheSquaresThatARuleAddsUp) {
+  const auto make = [] {
+    ServerRule rule;
+    rule.squares = 2;
+    rule.apply = [](const StepSums& sums, ServerState& state) {
+      state.squares[1] += sums.values[0] * sums.values[0];
+      state.model[5] = state.squares[1];
+    };
+    return NewSummingServer(kShape, rule);
+  };
+  const auto server = make();
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+  inboxes.push_back(server->NewInbox());
+  for (const float value : {2.0F, 3.0F}) {
+    inboxes[0]->Add(From(0, {0}, {value, 0}));
+    server->Commit(inboxes, 1);
+  }
+  EXPECT_THAT(server->Save(), ElementsAre(0, 0, 0, 0, 0, 13, 0, 13));
+  const auto copy = make();
+  copy->Load(2, server->Save());
+  inboxes[0]->Add(From(0, {0}, {1, 0}));
+  copy->Commit(inboxes, 1);
+  EXPECT_EQ(copy->broadcast().model[5], 14);
+  EXPECT_THROW(copy->Load(2, std::vector<double>(6)), Error);
+}
+
 TEST(ServerRule, GivesLossesOfSentBlocksToThoseBlocks) {
   const auto server = WeighingServer({3, 2, 2, 2});
   std::vector<std::unique_ptr<Inbox>> inboxes;
