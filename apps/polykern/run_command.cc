@@ -199,7 +199,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       ->group("Algorithm");
   AddCountList(
       run, "-M,--kernels-per-upload", options->kernels_per_upload,
-      "pof-mkl: M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
+      "pof-*: M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
       .group("Algorithm");
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")
