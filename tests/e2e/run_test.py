@@ -26,8 +26,9 @@ def without_timings(folder):
 def test_the_table_has_a_row_for_each_setting(polykern):
     done = polykern("run", *SMALL)
     assert (done.code, done.err) == (0, "")
-    rows = [line.split() for line in done.out.splitlines() if line.startswith("pof-mkl")]
-    assert [row[1:3] for row in rows] == [["1", "100"], ["25", "20"], ["51", "9"]]
+    for name in ("pof-mkl", "pof-adagrad"):
+        rows = [line.split() for line in done.out.splitlines() if line.startswith(name)]
+        assert [row[1:3] for row in rows] == [["1", "100"], ["25", "20"], ["51", "9"]]
     table = {line.split()[0]: line.split()[1:3] for line in done.out.splitlines() if line}
     assert (table["ofskl"], table["ofmkl-avg"], table["vm-kofl"]) == (["1", "100"], ["51", "9"], ["51", "9"])
     assert (table["em-kofl"], table["fomd-oms"]) == (["1", "100"], ["2", "100"])
@@ -42,7 +43,7 @@ def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp
                     "--projection-radius", "2", "--single-bandwidth", "3", "--out", "o")
     assert (done.code, done.err) == (0, "")
     runs = runs_of(tmp_path / "o")
-    assert len({run["algorithm"] for run in runs}) == len(runs) == 8
+    assert len({run["algorithm"] for run in runs}) == len(runs) == 9
     for run in runs:
         assert run["uplink_numbers"] <= 1000
         assert run["options"]["hessian_free"] is True
@@ -63,6 +64,20 @@ def test_result_json_holds_the_documented_fields(polykern, tmp_path):
     assert run["downlink_bytes"] == 4 * 51 * 40
     assert run["curves"]["step"] == list(range(1, 21))
     assert run["mse"] == pytest.approx(sum(run["curves"]["mse"]) / 20)
+
+
+def test_anytime_rates_make_a_short_run_the_start_of_a_long_one(polykern, tmp_path):
+    (tmp_path / "job.toml").write_text('schedule = "anytime"\nweight-rate = 2\n')
+    for steps in (10, 20):
+        done = polykern("run", "-k", 30, "-s", steps, "-r", 2, "-a", "pof-mkl", "-M", "51", "--config", "job.toml",
+                        "--out", f"s{steps}")
+        assert (done.code, done.err) == (0, "")
+    (short,), (long,) = runs_of(tmp_path / "s10"), runs_of(tmp_path / "s20")
+    assert short["options"]["schedule"] == "anytime"
+    assert short["regret_bound"] is None
+    assert short["curves"]["mse"] == long["curves"]["mse"][:10]
+    assert polykern("run", *SMALL, "-a", "pof-mkl", "--out", "constant").code == 0
+    assert runs_of(tmp_path / "constant")[0]["options"]["schedule"] == "constant"
 
 
 def test_json_on_standard_output_is_the_result_file(polykern, tmp_path):
@@ -174,6 +189,7 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--learning-rate", "-1"], 1, ["--learning-rate is -1", "above 0"]),
     (["run", "--learning-rate", "0"], 1, ["--learning-rate is 0"]),
     (["run", "--weight-rate", "nan"], 1, ["--weight-rate"]),
+    (["run", "--schedule", "fast"], 2, ["--schedule", "fast"]),
     (["run", "--participation", "2"], 1, ["--participation is 2"]),
     (["run", "--algorithm", "foo"], 1, ["foo", "pof-mkl"]),
     (["run", "--dictionary", "foo"], 1, ["foo", "gaussian"]),
