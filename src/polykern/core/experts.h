@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace polykern {
 
@@ -28,6 +30,45 @@ class AdaHedge {
 
  private:
   double gap_;
+};
+
+/// How a client turns the losses of its experts into weights.
+enum class Weighting {
+  kHedge,        ///< constant rate
+  kAdaHedge,     ///< a rate that follows the losses
+  kAggregating,  ///< Vovk's aggregating algorithm for squared loss and experts in [0, 1]
+};
+
+/// hedge, adahedge or aggregating; throws Error for any other name.
+Weighting ParseWeighting(std::string_view name);
+std::string_view NameOf(Weighting weighting);
+
+/// A mixture of experts under squared loss, by one of the rules. What it learns lives in the
+/// client's state: StateSize numbers, which start at 0. Immutable: threads may share it.
+class Mixture {
+ public:
+  /// rate: of kHedge; with predictions and labels in [0, 1] a rate of at most 1/2 keeps the regret
+  /// below ln N / rate for ever, since squared loss is 1/2-exp-concave there.
+  Mixture(std::size_t experts, Weighting weighting, double rate)
+      : experts_(experts), weighting_(weighting), rate_(rate) {}
+
+  std::size_t experts() const { return experts_; }
+  /// The experts' cumulative losses, and AdaHedge's mixability gap.
+  std::size_t StateSize() const { return experts_ + 1; }
+  std::span<const double> Losses(std::span<const double> state) const {
+    return state.first(experts_);
+  }
+
+  void Weights(std::span<const double> state, std::span<double> weights) const;
+  double Predict(std::span<const double> weights, std::span<const float> predictions) const;
+  /// `weights` are those the step was played with.
+  void Learn(std::span<const double> step_losses, std::span<const double> weights,
+             std::span<double> state) const;
+
+ private:
+  std::size_t experts_;
+  Weighting weighting_;
+  double rate_;
 };
 
 }  // namespace polykern

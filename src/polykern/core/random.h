@@ -10,17 +10,18 @@ namespace polykern {
 /// What random numbers are drawn for. Part of the key: two purposes never share numbers.
 /// The values are part of "same seed, same bits": never renumber them.
 enum class Purpose : std::uint64_t {
-  kFrequencies = 1,    ///< spectral draws of a dictionary; a: kernel
-  kSubset = 2,         ///< the bin a client uploads (Algorithm 1); a: client, b: step
-  kShuffle = 3,        ///< order of rows before they are dealt to clients
-  kFleet = 4,          ///< laws of the synthetic fleet; a: site
-  kSample = 5,         ///< a sample of the synthetic fleet; a: client, b: step
-  kParticipation = 6,  ///< does a client take part in a step; a: client, b: step
-  kRepetition = 7,     ///< the seed of a repetition; a: repetition
-  kSharedKernel = 8,   ///< the kernel that everybody uses in a step; b: step
-  kOwnKernels = 9,     ///< the kernels that a client holds in a step; a: client, b: step
-  kNetwork = 10,       ///< a neural network's weights at the start
-  kTest = 99,          ///< tests
+  kFrequencies = 1,     ///< spectral draws of a dictionary; a: kernel
+  kSubset = 2,          ///< the bin a client uploads (Algorithm 1); a: client, b: step
+  kShuffle = 3,         ///< order of rows before they are dealt to clients
+  kFleet = 4,           ///< laws of the synthetic fleet; a: site
+  kSample = 5,          ///< a sample of the synthetic fleet; a: client, b: step
+  kParticipation = 6,   ///< does a client take part in a step; a: client, b: step
+  kRepetition = 7,      ///< the seed of a repetition; a: repetition
+  kSharedKernel = 8,    ///< the kernel that everybody uses in a step; b: step
+  kOwnKernels = 9,      ///< the kernels that a client holds in a step; a: client, b: step
+  kNetwork = 10,        ///< a neural network's weights at the start
+  kLocalFeatures = 11,  ///< the seed of the private experts' features
+  kTest = 99,           ///< tests
 };
 
 /// Random numbers that are a pure function of (seed, purpose, a, b) and of how many were taken
