@@ -95,6 +95,58 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
                            "Synthetic: radians the laws turn over the run (default: 0)"));
 }
 
+namespace {
+
+void AddNewtonOptions(CLI::App& command, AlgorithmOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("pof-newton and local-rls"); };
+  group(command
+            .add_option_function<std::vector<std::string>>(
+                "--experts",
+                [&o](const std::vector<std::string>& names) {
+                  o.local_experts = std::ranges::find(names, "local") != names.end();
+                  if (std::ranges::find(names, "federated") == names.end()) {
+                    throw Error(
+                        "--experts leaves out federated: for local experts alone choose "
+                        "--algorithm local-rls");
+                  }
+                },
+                "federated, or federated,local: private experts beside the federated kernels "
+                "(default: federated)")
+            ->delimiter(',')
+            ->check(CLI::IsMember({"federated", "local"})));
+  group(command.add_option_function<std::string>(
+      "--weighting", [&o](const std::string& name) { o.weighting = ParseWeighting(name); },
+      "How clients weigh experts: adahedge, hedge or aggregating (default: adahedge)"));
+  group(command.add_option("--ridge", o.ridge, "Ridge of the regressions")->capture_default_str());
+  group(command
+            .add_option("--forgetting", o.forgetting,
+                        "What a step leaves of the samples before it, in (0, 1]")
+            ->capture_default_str());
+  group(command
+            .add_option("--refresh", o.refresh,
+                        "Share of new samples that makes the server solve a kernel again")
+            ->capture_default_str());
+  group(command
+            .add_option("--server-memory", o.server_memory,
+                        "MiB, most that the server's regressions may take")
+            ->check(WholeNumber(1))
+            ->capture_default_str());
+  group(command.add_option("--local-kernels", o.local_kernels, "Private experts of a client")
+            ->check(WholeNumber(1))
+            ->capture_default_str());
+  group(command
+            .add_option("--local-memory", o.local_memory,
+                        "KiB, most that a client's private experts may take")
+            ->check(WholeNumber(1))
+            ->capture_default_str());
+  group(command
+            .add_option("--local-ridge", o.local_ridge,
+                        "Ridge of private experts beside federated ones")
+            ->capture_default_str());
+}
+
+}  // namespace
+
 void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Algorithm"); };
   std::string names;
@@ -115,11 +167,12 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
   group(command.add_flag("--orthogonal", o.orthogonal, "Orthogonal features"));
   group(command.add_flag("--shared-draws", o.shared_draws,
                          "Gaussian kernels share one draw of features: faster, less accurate"));
-  group(command.add_option("-x,--exploration", o.exploration, "xi, in (0, 1]")
-            ->capture_default_str());
+  group(command.add_option("-x,--exploration", o.exploration,
+                           "xi, in (0, 1] (default: 1; pof-newton: 0.2)"));
   group(command.add_option("--learning-rate", o.learning_rate,
                            "eta (default: 1/sqrt(steps); pof-adagrad: c, 1)"));
-  group(command.add_option("--weight-rate", o.weight_rate, "eta_k (default: 1/sqrt(steps))"));
+  group(command.add_option("--weight-rate", o.weight_rate,
+                           "eta_k (default: 1/sqrt(steps); pof-newton, local-rls: 1/2)"));
   group(command
             .add_option_function<std::string>(
                 "--schedule",
@@ -148,6 +201,7 @@ void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
             .add_option("--projection-radius", o.projection_radius,
                         "fomd-oms: U, the largest norm of a kernel's parameters")
             ->capture_default_str());
+  AddNewtonOptions(command, o);
 }
 
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {

@@ -126,7 +126,7 @@ std::string Heading(std::string_view table) {
 
 std::string SeriesName(const PaperRow& row, bool carried) {
   if (!row.private_weights) return row.title;
-  return row.title + ", M = " + std::to_string(row.row.options.kernels_per_upload) + ", " +
+  return row.title + ", M = " + std::to_string(*row.row.options.kernels_per_upload) + ", " +
          Weights(carried);
 }
 

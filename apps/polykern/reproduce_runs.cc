@@ -166,7 +166,7 @@ void PaperRuns::RunAll(const std::vector<Job*>& missing) {
         const Row& row = state->job->row;
         what = state->job->data->recipe->name + " " + row.algorithm;
         if (ChoosesKernels(row.algorithm)) {
-          what += " M = " + std::to_string(row.options.kernels_per_upload);
+          what += " M = " + std::to_string(*row.options.kernels_per_upload);
         }
       }
     }
@@ -216,8 +216,8 @@ std::string PaperRuns::Command(const Job& job) const {
   std::string text = "polykern run --data " + job.data->recipe->name + " --data-dir " +
                      ShellWord(data_dir_) + " --algorithm " + job.row.algorithm;
   if (ChoosesKernels(job.row.algorithm)) {
-    text += " --kernels-per-upload " + std::to_string(o.kernels_per_upload) + " --exploration " +
-            NumberText(o.exploration);
+    text += " --kernels-per-upload " + std::to_string(*o.kernels_per_upload) + " --exploration " +
+            NumberText(ExplorationOf(job.row.algorithm, o));
   }
   if (o.features) text += " --features " + std::to_string(*o.features);
   if (job.row.algorithm == "perfedavg") text += " --meta-rate " + NumberText(o.meta_rate);

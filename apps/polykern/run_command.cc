@@ -34,7 +34,10 @@ std::vector<Row> MakeRows(const RunOptions& options) {
   if (all != names.end()) {
     names.erase(all);
     for (const std::string& name : names) CheckAlgorithm(name, options.algorithm);
-    names.assign(AlgorithmNames().begin(), AlgorithmNames().end());
+    names.clear();
+    for (const std::string_view name : AlgorithmNames()) {
+      if (SuitsLoss(name, options.algorithm.loss.kind)) names.emplace_back(name);
+    }
   }
   std::vector<std::size_t> uploads = options.kernels_per_upload;
   if (uploads.empty() && options.algorithm.features) uploads = {1};
@@ -46,8 +49,11 @@ std::vector<Row> MakeRows(const RunOptions& options) {
   }
   std::vector<Row> rows;
   for (const std::string& name : names) {
-    const std::vector<std::size_t> one = {1};
-    for (const std::size_t m : ChoosesKernels(name) ? uploads : one) {
+    // pof-newton finds its own M.
+    const bool many =
+        ChoosesKernels(name) && (name != "pof-newton" || !options.kernels_per_upload.empty());
+    if (!many) rows.push_back({name, options.algorithm});
+    for (const std::size_t m : many ? uploads : std::vector<std::size_t>()) {
       Row row{name, options.algorithm};
       row.options.kernels_per_upload = m;
       rows.push_back(std::move(row));
@@ -199,7 +205,8 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       ->group("Algorithm");
   AddCountList(
       run, "-M,--kernels-per-upload", options->kernels_per_upload,
-      "pof-*: M, kernels a client sends per step; a list gives a row each (default: 1,25,51)")
+      "pof-*: M, kernels a client sends per step; a list gives a row each (default: 1,25,51; "
+      "pof-newton: by the budget)")
       .group("Algorithm");
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -37,6 +38,10 @@ struct Workspace {
   std::vector<float> z;
   std::vector<std::size_t> first;
   std::vector<std::uint32_t> chosen;
+  std::vector<float> no_theta;  ///< all 0, where clients have models of their own
+  std::vector<double> base;     ///< per client: what its private experts add to
+  std::vector<float> local_f;   ///< clients x predictions of what is mixed last
+  std::vector<double> local_weights;
   std::vector<double> weights;
   std::vector<double> norms;  ///< ||theta_i||^2
   std::vector<double> slopes;
@@ -57,6 +62,15 @@ class Inbox {
   virtual void Clear() = 0;
 };
 
+/// Calls job(i, lane) for i = 0 .. count - 1, each once, perhaps on several threads, and returns
+/// when all are done. Jobs of one lane never run at the same time; there are as many lanes as
+/// inboxes.
+using RunJobs =
+    std::function<void(std::size_t count, const std::function<void(std::size_t, std::size_t)>&)>;
+
+/// One job after the other, all in lane 0.
+void RunInTurn(std::size_t count, const std::function<void(std::size_t, std::size_t)>& job);
+
 /// The server half: owns the model. One thread at a time.
 class Server {
  public:
@@ -64,9 +78,10 @@ class Server {
   virtual const Broadcast& broadcast() const = 0;
   virtual std::unique_ptr<Inbox> NewInbox() const = 0;
   /// Ends a step in which `participants` clients took part, 0 included: changes the model by what
-  /// is in the inboxes (made by this server, at least one), empties them, and counts the step.
-  virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes,
-                      std::uint64_t participants) = 0;
+  /// is in the inboxes (made by this server, at least one), empties them, and counts the step. The
+  /// result does not depend on how `run` shares out the work.
+  virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
+                      const RunJobs& run = RunInTurn) = 0;
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
   virtual std::vector<double> Save() const = 0;
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;

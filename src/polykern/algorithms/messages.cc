@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
+#include "polykern/core/vector_ops.h"
 
 namespace polykern {
 namespace {
@@ -43,6 +45,18 @@ const std::uint32_t* Repeated(std::span<const std::uint32_t> blocks, std::size_t
               std::to_string(updates.step) + " was rejected: " + why);
 }
 
+void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) {
+  for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
+    const auto block = std::span(updates.values).subspan(at * shape.width, shape.width);
+    const double norm = std::sqrt(SumOfSquares(block));
+    if (norm >= shape.least_norm && norm <= shape.most_norm) continue;
+    Reject(updates, c,
+           "kernel " + std::to_string(updates.blocks[at]) + " has the norm " +
+               std::to_string(norm) + ", it must lie between " + std::to_string(shape.least_norm) +
+               " and " + std::to_string(shape.most_norm));
+  }
+}
+
 }  // namespace
 
 void CheckUpdates(const ModelShape& shape, const Updates& updates) {
@@ -60,6 +74,7 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
                         std::ranges::all_of(losses, IsLoss);
   const bool loss_for_each_block =
       shape.losses_per_update > 0 && shape.losses_per_update == shape.blocks_per_update;
+  const bool norms_matter = shape.least_norm > 0 || std::isfinite(shape.most_norm);
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
     const std::size_t end = updates.first[c + 1];
@@ -85,13 +100,17 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
         Reject(updates, c, "kernel " + std::to_string(*twice) + " is there twice");
       }
     }
-    if (all_good) continue;
+    if (all_good) {
+      if (norms_matter) CheckNorms(shape, updates, c);
+      continue;
+    }
     const auto sent_by = values.subspan(start * shape.width, (end - start) * shape.width);
     const auto losses_of = losses.subspan(c * shape.losses_per_update, shape.losses_per_update);
     if (!ExactSum::Representable(sent_by) || !ExactSum::Representable(losses_of)) {
       Reject(updates, c, "it holds numbers that are not finite or above 512 in size");
     }
     if (!std::ranges::all_of(losses_of, IsLoss)) Reject(updates, c, "it holds a negative loss");
+    if (norms_matter) CheckNorms(shape, updates, c);
   }
 }
 

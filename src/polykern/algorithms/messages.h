@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct ModelShape {
   /// Losses a client sends beside its blocks. As many as blocks_per_update: one for each block that
   /// it sends, and it sends them all. Another number: one for each of the server's weights.
   std::size_t losses_per_update = 0;
+  /// A block that is sent must have a norm between these.
+  double least_norm = 0;
+  double most_norm = std::numeric_limits<double>::infinity();
 
   std::size_t model_size() const { return blocks * width; }
   /// Most numbers a client sends in one step: what the uplink budget limits.
@@ -57,8 +61,8 @@ struct Updates {
 };
 
 /// Throws Error, naming the client, unless the updates fit the shape: consistent lengths, at most
-/// blocks_per_update distinct valid blocks per client, every number finite and representable, no
-/// loss negative.
+/// blocks_per_update distinct valid blocks per client, every number finite and representable, norms
+/// within their bounds, no loss negative.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
 
 }  // namespace polykern

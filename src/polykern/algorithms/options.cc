@@ -11,6 +11,8 @@
 namespace polykern {
 namespace {
 
+constexpr std::size_t kMostFeatures = 100;  // the paper's
+
 template <typename Number>
 void Require(bool holds, const char* option, Number value, const std::string& rule) {
   if (holds) return;
@@ -41,8 +43,14 @@ double Rate::At(std::uint64_t steps) const {
   return scale / std::sqrt(static_cast<double>(steps) + 1);
 }
 
+std::size_t KernelsPerUpload(const AlgorithmOptions& options) {
+  if (options.kernels_per_upload) return *options.kernels_per_upload;
+  const std::size_t numbers =
+      2 * std::max<std::size_t>(1, options.features.value_or(kMostFeatures));
+  return std::clamp<std::size_t>(options.budget / numbers, 1, options.kernels);
+}
+
 std::size_t ResolveFeatures(const AlgorithmOptions& options, const Uplink& uplink) {
-  constexpr std::size_t kMostFeatures = 100;
   return options.features.value_or(std::min(kMostFeatures, AllowedFeatures(options, uplink)));
 }
 
@@ -52,7 +60,7 @@ double ResolveRate(const std::optional<double>& given, const Problem& problem) {
 }
 
 void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
-  const std::size_t m = options.kernels_per_upload;
+  const std::size_t m = options.kernels_per_upload.value_or(1);
   Require(options.kernels > 0 && options.kernels <= 100000, "--kernels", options.kernels,
           "it must lie between 1 and 100000");
   for (const Kernel& kernel : MakeDictionary(options.dictionary, options.kernels)) {
@@ -77,8 +85,8 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
             Describe(uplink) + ", so the budget of " + std::to_string(options.budget) +
                 " numbers allows " + std::to_string(allowed) + ": lower it or raise --budget");
   }
-  Require(options.exploration > 0 && options.exploration <= 1, "--exploration", options.exploration,
-          "it must lie in (0, 1]");
+  const double xi = options.exploration.value_or(1);
+  Require(xi > 0 && xi <= 1, "--exploration", xi, "it must lie in (0, 1]");
   RequirePositive(options.learning_rate, "--learning-rate");
   RequirePositive(options.weight_rate, "--weight-rate");
   Require(options.regularization >= 0 && std::isfinite(options.regularization), "--regularization",
@@ -89,6 +97,14 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
   RequirePositive(options.inner_rate, "--inner-rate");
   RequirePositive(options.meta_rate, "--meta-rate");
   RequirePositive(options.projection_radius, "--projection-radius");
+  RequirePositive(options.ridge, "--ridge");
+  RequirePositive(options.local_ridge, "--local-ridge");
+  Require(options.forgetting > 0 && options.forgetting <= 1, "--forgetting", options.forgetting,
+          "it must lie in (0, 1]");
+  Require(options.refresh >= 0 && options.refresh < 1, "--refresh", options.refresh,
+          "it must lie in [0, 1)");
+  Require(options.local_kernels > 0, "--local-kernels", options.local_kernels,
+          "it must be at least 1");
 }
 
 }  // namespace polykern

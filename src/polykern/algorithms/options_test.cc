@@ -18,7 +18,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Uplink PofMkl(const AlgorithmOptions& options) {
-  return {"pof-mkl", options.kernels_per_upload, 0};
+  return {"pof-mkl", options.kernels_per_upload.value_or(1), 0};
 }
 
 /// What CheckOptions says about the default options after a change; empty if nothing.

@@ -100,16 +100,16 @@ class Slow {
     std::vector<std::size_t> order(w.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return losses[i]; });
-    const std::size_t bins = (w.size() + o_.kernels_per_upload - 1) / o_.kernels_per_upload;
-    Vector q(bins, o_.exploration / static_cast<double>(bins));
+    const std::size_t bins = (w.size() + *o_.kernels_per_upload - 1) / *o_.kernels_per_upload;
+    Vector q(bins, *o_.exploration / static_cast<double>(bins));
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      q[rank / o_.kernels_per_upload] += (1 - o_.exploration) * w[order[rank]];
+      q[rank / *o_.kernels_per_upload] += (1 - *o_.exploration) * w[order[rank]];
     }
     const std::size_t bin = twin::Draw(q, uniform);
     p = q[bin];
     std::vector<std::size_t> chosen;
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      if (rank / o_.kernels_per_upload == bin) chosen.push_back(order[rank]);
+      if (rank / *o_.kernels_per_upload == bin) chosen.push_back(order[rank]);
     }
     return chosen;
   }

@@ -5,25 +5,28 @@
 
 namespace polykern {
 
-PrivateKernels::PrivateKernels(std::shared_ptr<const KernelBank> bank, const Loss& loss,
-                               double regularization)
-    : bank_(std::move(bank)),
-      loss_(loss),
-      regularization_(regularization),
-      no_theta_(bank_->kernels() * bank_->feature_size()) {}
-
-void PrivateKernels::EvaluateFeatures(const Samples& samples, Workspace& w) const {
+void EvaluateEveryFeature(const KernelBank& bank, const Samples& samples, Workspace& w) {
   const std::size_t clients = samples.clients.size();
-  w.f.resize(clients * kernels());
-  w.z.resize(clients * theta_size());
-  w.kernel_losses.resize(clients * kernels());
-  w.chosen.resize(clients * kernels());
+  const std::size_t kernels = bank.kernels();
+  w.f.resize(clients * kernels);
+  w.z.resize(clients * kernels * bank.feature_size());
+  w.no_theta.assign(kernels * bank.feature_size(), 0);
+  w.chosen.resize(clients * kernels);
   for (std::size_t slot = 0; slot < w.chosen.size(); ++slot) {
-    w.chosen[slot] = static_cast<std::uint32_t>(slot % kernels());
+    w.chosen[slot] = static_cast<std::uint32_t>(slot % kernels);
   }
   w.first.resize(clients + 1);
-  for (std::size_t c = 0; c <= clients; ++c) w.first[c] = c * kernels();
-  EvaluateKernels(*bank_, {clients, samples.x, no_theta_, w.first, w.chosen, w.f, w.z}, w.features);
+  for (std::size_t c = 0; c <= clients; ++c) w.first[c] = c * kernels;
+  EvaluateKernels(bank, {clients, samples.x, w.no_theta, w.first, w.chosen, w.f, w.z}, w.features);
+}
+
+PrivateKernels::PrivateKernels(std::shared_ptr<const KernelBank> bank, const Loss& loss,
+                               double regularization)
+    : bank_(std::move(bank)), loss_(loss), regularization_(regularization) {}
+
+void PrivateKernels::EvaluateFeatures(const Samples& samples, Workspace& w) const {
+  w.kernel_losses.resize(samples.clients.size() * kernels());
+  EvaluateEveryFeature(*bank_, samples, w);
 }
 
 std::span<const float> PrivateKernels::Features(std::size_t client, std::size_t kernel,

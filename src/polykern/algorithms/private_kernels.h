@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/core/kernel_bank.h"
 
 namespace polykern {
+
+/// The features of every client and kernel, to w.z; w.f becomes room for as many predictions.
+void EvaluateEveryFeature(const KernelBank& bank, const Samples& samples, Workspace& w);
 
 /// The part that Local and eM-KOFL share: every client has a theta_i of its own for every kernel,
 /// kernels x width doubles in its state, and steps them all. A cohort's features take
@@ -35,7 +37,6 @@ class PrivateKernels {
   std::shared_ptr<const KernelBank> bank_;
   Loss loss_;
   double regularization_;
-  std::vector<float> no_theta_;  // all 0: EvaluateKernels wants one theta for all clients
 };
 
 }  // namespace polykern

@@ -8,13 +8,17 @@
 #include "polykern/algorithms/em_kofl.h"
 #include "polykern/algorithms/fomd_oms.h"
 #include "polykern/algorithms/local.h"
+#include "polykern/algorithms/local_experts.h"
+#include "polykern/algorithms/newton_server.h"
 #include "polykern/algorithms/ofmkl_avg.h"
 #include "polykern/algorithms/ofskl.h"
 #include "polykern/algorithms/perfedavg.h"
 #include "polykern/algorithms/pof_adagrad.h"
 #include "polykern/algorithms/pof_mkl.h"
+#include "polykern/algorithms/pof_newton.h"
 #include "polykern/algorithms/vm_kofl.h"
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -30,15 +34,44 @@ struct Entry {
   std::unique_ptr<Algorithm> (*from_bank)(Bank, const AlgorithmOptions&, const Problem&);
 };
 
-constexpr std::array<Entry, 9> kEntries = {{
+/// Local experts' features, at most as many as the paper's kernels have.
+std::size_t LocalFeatures(std::size_t kernels, const AlgorithmOptions& options) {
+  return LocalExperts::FittingFeatures(kernels, 1024 * options.local_memory, 100);
+}
+
+std::size_t LocalKernels(const AlgorithmOptions& options) {
+  return std::min(options.local_kernels, options.kernels);
+}
+
+/// Every so-many-th kernel of the dictionary, with features of their own; null: none are wanted.
+Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
+  if (!options.local_experts) return nullptr;
+  const auto all = MakeDictionary(options.dictionary, options.kernels);
+  const std::size_t count = LocalKernels(options);
+  std::vector<Kernel> some;
+  for (std::size_t i = 0; i < count; ++i)
+    some.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
+  const std::uint64_t own_seed = Random(problem.seed, Purpose::kLocalFeatures).Bits();
+  return std::make_shared<const KernelBank>(some, problem.dimension, LocalFeatures(count, options),
+                                            own_seed);
+}
+
+constexpr std::array<Entry, 11> kEntries = {{
     {"pof-mkl",
      [](const auto& o) {
-       return Uplink{"pof-mkl", o.kernels_per_upload, 0};
+       return Uplink{"pof-mkl", o.kernels_per_upload.value_or(1), 0};
      },
      NewPofMkl},
+    {"pof-newton",
+     [](const auto& o) {
+       return Uplink{"pof-newton", KernelsPerUpload(o), 0};
+     },
+     [](Bank bank, const auto& o, const auto& p) {
+       return NewPofNewton(std::move(bank), LocalBank(o, p), o, p);
+     }},
     {"pof-adagrad",
      [](const auto& o) {
-       return Uplink{"pof-adagrad", o.kernels_per_upload, 0};
+       return Uplink{"pof-adagrad", o.kernels_per_upload.value_or(1), 0};
      },
      NewPofAdagrad},
     {"ofskl",
@@ -76,6 +109,11 @@ constexpr std::array<Entry, 9> kEntries = {{
        return Uplink{"local", 0, 0};
      },
      NewLocal},
+    {"local-rls",
+     [](const auto&) {
+       return Uplink{"local-rls", 0, 0};
+     },
+     NewLocalRls},
 }};
 
 constexpr auto kNames = [] {
@@ -97,6 +135,19 @@ std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& opt
   return MakeDictionary(options.dictionary, options.kernels);
 }
 
+void CheckNewtonMemory(const AlgorithmOptions& options) {
+  const std::size_t width =
+      2 * ResolveFeatures(options, {"pof-newton", KernelsPerUpload(options), 0});
+  const double mebibytes =
+      static_cast<double>(options.kernels) * static_cast<double>(NewtonServerBytes(width)) / 0x1p20;
+  if (mebibytes <= static_cast<double>(options.server_memory)) return;
+  throw Error("--server-memory is " + std::to_string(options.server_memory) +
+              " MiB, but the regressions of " + std::to_string(options.kernels) + " kernels with " +
+              std::to_string(width / 2) + " features take " +
+              std::to_string(static_cast<std::uint64_t>(std::ceil(mebibytes))) +
+              " MiB: raise it, or lower --kernels or --features");
+}
+
 }  // namespace
 
 std::span<const std::string_view> AlgorithmNames() {
@@ -104,7 +155,7 @@ std::span<const std::string_view> AlgorithmNames() {
 }
 
 bool ChoosesKernels(std::string_view name) {
-  return Find(name).name == "pof-mkl" || name == "pof-adagrad";
+  return Find(name).name.starts_with("pof-");
 }
 
 Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
@@ -113,7 +164,10 @@ Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
 
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
-  return entry.from_bank == nullptr ? 0 : ResolveFeatures(options, entry.uplink(options));
+  if (entry.from_bank == nullptr) return 0;
+  if (name == "local-rls")
+    return options.features.value_or(LocalFeatures(options.kernels, options));
+  return ResolveFeatures(options, entry.uplink(options));
 }
 
 void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
@@ -122,6 +176,29 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
     throw Error("--kernels is " + std::to_string(options.kernels) +
                 "; fomd-oms needs at least 2: raise it, or choose others with --algorithm");
   }
+  if (!SuitsLoss(name, options.loss.kind)) {
+    throw Error("--loss must be squared for " + std::string(name) +
+                ": leave it out, or choose others with --algorithm");
+  }
+  if (name == "pof-newton") CheckNewtonMemory(options);
+  if (name == "local-rls" || (name == "pof-newton" && options.local_experts)) {
+    const std::size_t experts = name == "local-rls" ? options.kernels : LocalKernels(options);
+    const std::size_t features = name == "local-rls" ? options.features.value_or(1) : 1;
+    if (LocalExperts::FittingFeatures(experts, 1024 * options.local_memory, features) < features) {
+      throw Error("--local-memory is " + std::to_string(options.local_memory) +
+                  " KiB, too little for " + std::to_string(experts) + " private experts with " +
+                  std::to_string(features) + " features: raise it, or lower " +
+                  (name == "local-rls" ? "--kernels or --features" : "--local-kernels"));
+    }
+  }
+}
+
+bool SuitsLoss(std::string_view name, LossKind loss) {
+  return loss == LossKind::kSquared || (Find(name).name != "pof-newton" && name != "local-rls");
+}
+
+double ExplorationOf(std::string_view name, const AlgorithmOptions& options) {
+  return options.exploration.value_or(name == "pof-newton" ? kNewtonExploration : 1);
 }
 
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmOptions& options,

@@ -19,6 +19,13 @@ bool ChoosesKernels(std::string_view name);
 /// something else. Throws Error for an unknown name.
 Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options);
 
+/// False for an algorithm that needs squared loss when the loss is another one. Throws Error for an
+/// unknown name.
+bool SuitsLoss(std::string_view name, LossKind loss);
+
+/// xi: the given one, or the algorithm's own.
+double ExplorationOf(std::string_view name, const AlgorithmOptions& options);
+
 /// D, 0 for an algorithm without kernels. Throws Error for an unknown name.
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options);
 

@@ -65,8 +65,8 @@ class SummingServer final : public Server {
     return std::make_unique<SummingInbox>(shape_, rule_.weights);
   }
 
-  void Commit(std::span<const std::unique_ptr<Inbox>> inboxes,
-              std::uint64_t participants) override {
+  void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
+              const RunJobs&) override {
     if (participants > ExactSum::kMaxTerms) {
       throw Error("exact sums hold for fewer than 2^24 clients per step, not " +
                   std::to_string(participants));

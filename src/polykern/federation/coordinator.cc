@@ -48,8 +48,8 @@ std::uint64_t Coordinator::participants() const {
   return sum;
 }
 
-void Coordinator::Commit() {
-  server_->Commit(inboxes_, participants());
+void Coordinator::Commit(const RunJobs& run) {
+  server_->Commit(inboxes_, participants(), run);
   for (Lane& lane : lanes_) lane.participants = 0;
 }
 

@@ -31,8 +31,9 @@ class Coordinator {
   /// Clients heard of in this step so far.
   std::uint64_t participants() const;
 
-  /// Ends the step, with whoever sent; the next broadcast is ready.
-  void Commit();
+  /// Ends the step, with whoever sent; the next broadcast is ready. `run` shares out the work among
+  /// as many lanes as there are here.
+  void Commit(const RunJobs& run = RunInTurn);
 
   std::size_t clients() const { return answered_.size(); }
   /// New clients get the next numbers; they may send at once.

@@ -69,7 +69,7 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
           {"orthogonal", o.orthogonal},
           {"shared_draws", o.shared_draws},
           {"budget", o.budget},
-          {"exploration", o.exploration},
+          {"exploration", ExplorationOf(row.algorithm, o)},
           {"learning_rate", OrNull(o.learning_rate)},
           {"weight_rate", OrNull(o.weight_rate)},
           {"schedule", o.schedule == Schedule::kConstant ? "constant" : "anytime"},
@@ -81,6 +81,15 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
           {"inner_rate", o.inner_rate},
           {"meta_rate", o.meta_rate},
           {"projection_radius", o.projection_radius},
+          {"weighting", NameOf(o.weighting)},
+          {"ridge", o.ridge},
+          {"forgetting", o.forgetting},
+          {"refresh", o.refresh},
+          {"server_memory", o.server_memory},
+          {"experts", o.local_experts ? "federated,local" : "federated"},
+          {"local_kernels", o.local_kernels},
+          {"local_memory", o.local_memory},
+          {"local_ridge", o.local_ridge},
           {"weights", options.carry_weights ? "carried" : "reset"},
           {"participation", options.participation},
           {"seed", options.seed}};
@@ -175,7 +184,7 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
 std::string RowSettings(const Row& row, const ExperimentOptions& options) {
   const Json settings = {{"polykern", Version()},
                          {"algorithm", row.algorithm},
-                         {"kernels_per_upload", row.options.kernels_per_upload},
+                         {"kernels_per_upload", UplinkOf(row.algorithm, row.options).kernels},
                          {"features", OrNull(row.options.features)},
                          {"repetitions", options.repetitions},
                          {"options", OptionsJson(row, options)}};

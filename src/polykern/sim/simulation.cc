@@ -74,7 +74,7 @@ void Simulation::Step() {
   step_regret_.push_back(algorithm_.experts() == 0
                              ? std::numeric_limits<double>::quiet_NaN()
                              : all.regret / static_cast<double>(stream_.clients()));
-  coordinator_.Commit();
+  coordinator_.Commit([this](std::size_t count, const auto& job) { workers_.Run(count, job); });
 }
 
 void Simulation::RunBlock(std::size_t b, std::size_t worker) {

@@ -1,0 +1,9 @@
+#include "polykern/algorithms/algorithm.h"
+
+namespace polykern {
+
+void RunInTurn(std::size_t count, const std::function<void(std::size_t, std::size_t)>& job) {
+  for (std::size_t i = 0; i < count; ++i) job(i, 0);
+}
+
+}  // namespace polykern
