@@ -17,4 +17,7 @@ void AddBenchCommand(CLI::App& program);
 void AddDataCommand(CLI::App& program);
 void AddDataScanCommand(CLI::App& data);
 
+/// pki init, issue, revoke and list.
+void AddPkiCommand(CLI::App& program);
+
 }  // namespace polykern

@@ -37,6 +37,7 @@ int Run(int argc, char** argv) {
   polykern::AddRunCommand(program, typed);
   polykern::AddReproduceCommand(program, typed);
   polykern::AddDataCommand(program);
+  polykern::AddPkiCommand(program);
   polykern::AddBenchCommand(program);
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace polykern {
+
+/// Whether a peer may come in, and as whom.
+struct Verdict {
+  std::string name;    ///< the client's identity; empty: it may not come in
+  std::string serial;  ///< of its certificate, if that can be read
+  std::string reason;  ///< why it may not come in: one line, for the log and the client
+
+  bool good() const { return !name.empty(); }
+};
+
+/// A server's doorkeeper: knows the authority and its list of revoked certificates, and notices a
+/// new list by itself. Any thread may call anything.
+///
+/// The constructor throws Error if the authority or the list is missing, damaged or of another
+/// authority: a server without a list lets nobody in. Later nothing throws: if a new list cannot be
+/// used, the last good one stays in force and trouble() says so.
+class Admission {
+ public:
+  Admission(std::string authority_path, std::string revocations_path);
+  ~Admission();
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+  /// Judges a peer's certificate (PEM): read the newest list; signed by our authority for a client,
+  /// within its time, not revoked, with a proper name.
+  Verdict Check(const std::string& certificate);
+
+  /// Looks whether there is a new list; true if one came into force since the last call, so that
+  /// peers which are in already should be checked again. Costs a look at the file's times.
+  bool Refresh();
+
+  /// Why the newest list is not in force; empty if it is.
+  std::string trouble() const;
+
+ private:
+  struct Lists;
+  std::unique_ptr<Lists> lists_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+namespace polykern {
+
+/// OpenSSL's objects with an owner, and their PEM texts. For certificates.cc and admission.cc.
+template <auto kFree>
+struct OpenSslDeleter {
+  template <typename T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+template <typename T, auto kFree>
+using OpenSslPtr = std::unique_ptr<T, OpenSslDeleter<kFree>>;
+
+using BioPtr = OpenSslPtr<BIO, BIO_free_all>;
+using CertificatePtr = OpenSslPtr<X509, X509_free>;
+using CrlPtr = OpenSslPtr<X509_CRL, X509_CRL_free>;
+using KeyPtr = OpenSslPtr<EVP_PKEY, EVP_PKEY_free>;
+
+inline BioPtr TextBio(std::string_view text) {
+  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+/// Null if there is none in the text.
+inline CertificatePtr ParseCertificate(std::string_view pem) {
+  return CertificatePtr(PEM_read_bio_X509(TextBio(pem).get(), nullptr, nullptr, nullptr));
+}
+inline CrlPtr ParseCrl(std::string_view pem) {
+  return CrlPtr(PEM_read_bio_X509_CRL(TextBio(pem).get(), nullptr, nullptr, nullptr));
+}
+
+std::string SerialText(const ASN1_INTEGER* serial);
+/// The only common name; empty if there is none, or more than one.
+std::string CommonName(const X509* certificate);
+
+}  // namespace polykern
