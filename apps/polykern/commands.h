@@ -20,4 +20,7 @@ void AddDataScanCommand(CLI::App& data);
 /// pki init, issue, revoke and list.
 void AddPkiCommand(CLI::App& program);
 
+/// store show, export and prune.
+void AddStoreCommand(CLI::App& program);
+
 }  // namespace polykern

@@ -38,6 +38,7 @@ int Run(int argc, char** argv) {
   polykern::AddReproduceCommand(program, typed);
   polykern::AddDataCommand(program);
   polykern::AddPkiCommand(program);
+  polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);

@@ -1,0 +1,290 @@
+#include "polykern/net/store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "polykern/net/store_format-inl.h"
+
+namespace polykern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kKept = 1'000'000;  // records of steps, and events
+constexpr std::size_t kEventsWaiting = 1000;
+
+std::string Differences(const StoreConfiguration& old, const StoreConfiguration& now) {
+  std::string text;
+  const auto add = [&](const std::string& key, const std::string& from, const std::string& to) {
+    text += (text.empty() ? "" : ", ") + key + ": " + from + " -> " + to;
+  };
+  for (const auto& [key, value] : old) {
+    const auto found = now.find(key);
+    if (found == now.end()) add(key, value, "(not set)");
+    if (found != now.end() && found->second != value) add(key, value, found->second);
+  }
+  for (const auto& [key, value] : now) {
+    if (!old.contains(key)) add(key, "(not set)", value);
+  }
+  return text;
+}
+
+/// Held by whoever writes; readers do not need it. A file of its own: closing any other descriptor
+/// of the database would drop SQLite's locks.
+class WriterLock {
+ public:
+  explicit WriterLock(const std::string& path) {
+    const std::string file = path + "-lock";
+    descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor_ < 0) {
+      throw Error(path + ": cannot be opened (" + std::generic_category().message(errno) +
+                  "); check the path and its permissions");
+    }
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    close(descriptor_);
+    throw Error(path + ": another process is using the store; stop it first");
+  }
+  ~WriterLock() { close(descriptor_); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Closed to others from its first byte: SQLite's own files get the same mode.
+void MakePrivate(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor >= 0) close(descriptor);
+}
+
+/// What Commit runs, prepared once.
+struct CommitStatements {
+  explicit CommitStatements(Database& d)
+      : insert_step(d, "INSERT INTO step VALUES(?, ?, ?)"),
+        delete_state(d, "DELETE FROM state WHERE steps < ?"),
+        insert_state(d, "INSERT INTO state VALUES(?, ?, ?)"),
+        accept(d,
+               "UPDATE client SET accepted = accepted + 1, last_seen = ?2, answered = ?3 "
+               "WHERE number = ?1"),
+        reject(d, "UPDATE client SET rejected = rejected + ?2 WHERE number = ?1"),
+        delete_steps(d, "DELETE FROM step WHERE steps <= ?") {}
+
+  Statement insert_step, delete_state, insert_state, accept, reject, delete_steps;
+};
+
+}  // namespace
+
+class Store::Parts {
+ public:
+  Parts(const std::string& path, const StoreConfiguration* configuration)
+      : lock_(path), database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
+    CheckStore(database_, configuration != nullptr);
+    // In this order: the log file first, then a disk write per commit.
+    database_.Run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    if (database_.Number("PRAGMA user_version") == 0) Create(*configuration);
+    if (configuration != nullptr) {
+      const std::string text = Differences(ReadConfiguration(database_), *configuration);
+      if (!text.empty()) {
+        throw Error(path + ": the store was made with another configuration (" + text +
+                    "); start with the old one, or with a new store");
+      }
+    }
+    sql_.emplace(database_);
+    steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
+    for (const StoredClient& client : ReadClients(database_)) {
+      numbers_.emplace(client.name, numbers_.size());
+    }
+  }
+
+  std::uint64_t Enrol(const std::string& name) {
+    if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
+    const std::uint64_t number = numbers_.size();
+    const std::int64_t now = std::time(nullptr);
+    Transaction transaction(database_);
+    Statement insert(database_,
+                     "INSERT INTO client(number, name, first_seen, last_seen) VALUES(?, ?, ?, ?)");
+    insert.Bind(1, Signed(number)).Bind(2, name).Bind(3, now).Bind(4, now).Run();
+    WriteEvents();
+    transaction.Commit();
+    events_.clear();
+    numbers_.emplace(name, number);
+    return number;
+  }
+
+  void Commit(const StepCommit& step) {
+    assert(step.steps > steps_);
+    const std::int64_t now = std::time(nullptr);
+    const std::int64_t steps = Signed(step.steps);
+    const auto bytes = std::as_bytes(step.state);
+    const auto sum = SumOf(bytes);
+    Transaction transaction(database_);
+    sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.answered.size())).Bind(3, now).Run();
+    // The newest two stay: this one and the one before.
+    sql_->delete_state.Bind(1, Signed(steps_)).Run();
+    sql_->insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
+    for (const std::uint64_t client : step.answered) {
+      assert(client < numbers_.size());
+      sql_->accept.Bind(1, Signed(client)).Bind(2, now).Bind(3, steps).Run();
+    }
+    for (const Rejections& rejected : step.rejected) {
+      assert(rejected.client < numbers_.size());
+      sql_->reject.Bind(1, Signed(rejected.client)).Bind(2, Signed(rejected.count)).Run();
+    }
+    sql_->delete_steps.Bind(1, steps - kKept).Run();
+    WriteEvents();
+    transaction.Commit();
+    events_.clear();
+    steps_ = step.steps;
+  }
+
+  void Log(std::string_view client, std::string_view event, std::string_view detail) {
+    events_.push_back(
+        {std::time(nullptr), std::string(client), std::string(event), std::string(detail)});
+    if (events_.size() >= kEventsWaiting) Flush();
+  }
+
+  void Flush() {
+    if (events_.empty()) return;
+    Transaction transaction(database_);
+    WriteEvents();
+    transaction.Commit();
+    events_.clear();
+  }
+
+  Pruned Prune(const PruneOptions& options) {
+    Pruned pruned;
+    const auto remove = [&](const char* sql, std::int64_t bound) {
+      Statement statement(database_, sql);
+      statement.Bind(1, bound).Run();
+      return Unsigned(sqlite3_changes64(database_.handle()));
+    };
+    Transaction transaction(database_);
+    // A step whose state is kept keeps its record.
+    constexpr const char* kBySteps =
+        "DELETE FROM step WHERE steps <= ? AND steps NOT IN (SELECT steps FROM state)";
+    constexpr const char* kByTime =
+        "DELETE FROM step WHERE time < ? AND steps NOT IN (SELECT steps FROM state)";
+    Statement drop_old(database_, "DELETE FROM state WHERE steps < ?");
+    drop_old.Bind(1, Signed(steps_)).Run();
+    if (options.keep_steps) {
+      const std::uint64_t kept = std::min(*options.keep_steps, steps_);
+      pruned.steps += remove(kBySteps, Signed(steps_ - kept));
+    }
+    if (options.keep_seconds) {
+      const std::int64_t now = std::time(nullptr);
+      const auto age = std::min(*options.keep_seconds, Unsigned(now));
+      pruned.steps += remove(kByTime, now - Signed(age));
+      pruned.events += remove("DELETE FROM event WHERE time < ?", now - Signed(age));
+    }
+    transaction.Commit();
+    return pruned;
+  }
+
+  void Compact() {
+    database_.Run("VACUUM");
+    database_.Run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  Database& database() { return database_; }
+
+ private:
+  struct Event {
+    std::int64_t time;
+    std::string client, event, detail;
+  };
+
+  static void Prepare(const std::string& path, const StoreConfiguration* configuration) {
+    if (configuration == nullptr) {
+      std::error_code error;
+      if (!fs::exists(path, error)) throw Error(path + ": there is no store here; check the path");
+    } else {
+      MakePrivate(path);
+    }
+  }
+
+  void Create(const StoreConfiguration& configuration) {
+    Transaction transaction(database_);
+    database_.Run(kStoreSchema);
+    Statement insert(database_, "INSERT INTO configuration VALUES(?, ?)");
+    for (const auto& [key, value] : configuration) insert.Bind(1, key).Bind(2, value).Run();
+    database_.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
+    database_.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
+    transaction.Commit();
+  }
+
+  /// Inside a transaction; who commits it clears them.
+  void WriteEvents() {
+    if (events_.empty()) return;
+    Statement insert(database_,
+                     "INSERT INTO event(time, client, event, detail) VALUES(?, ?, ?, ?)");
+    for (const Event& e : events_) {
+      insert.Bind(1, e.time).Bind(2, e.client).Bind(3, e.event).Bind(4, e.detail).Run();
+    }
+    Statement trim(database_, "DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
+    trim.Bind(1, kKept).Run();
+  }
+
+  WriterLock lock_;
+  Database database_;
+  std::optional<CommitStatements> sql_;
+  std::uint64_t steps_ = 0;
+  std::unordered_map<std::string, std::uint64_t> numbers_;
+  std::vector<Event> events_;
+};
+
+Store::Store(const std::string& path, const StoreConfiguration& configuration)
+    : parts_(std::make_unique<Parts>(path, &configuration)) {}
+
+Store::Store(const std::string& path) : parts_(std::make_unique<Parts>(path, nullptr)) {}
+
+Store::~Store() {
+  try {
+    Flush();
+  } catch (const Error&) {  // the log's last lines; there is nobody to tell
+  }
+}
+
+std::optional<ResumePoint> Store::Resume() {
+  return ReadNewest(parts_->database());
+}
+
+std::uint64_t Store::Enrol(const std::string& name) {
+  return parts_->Enrol(name);
+}
+
+std::vector<StoredClient> Store::clients() {
+  return ReadClients(parts_->database());
+}
+
+void Store::Commit(const StepCommit& step) {
+  parts_->Commit(step);
+}
+
+void Store::Log(std::string_view client, std::string_view event, std::string_view detail) {
+  parts_->Log(client, event, detail);
+}
+
+void Store::Flush() {
+  parts_->Flush();
+}
+
+Pruned Store::Prune(const PruneOptions& options) {
+  return parts_->Prune(options);
+}
+
+void Store::Compact() {
+  parts_->Compact();
+}
+
+}  // namespace polykern
