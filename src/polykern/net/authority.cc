@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "polykern/core/error.h"
@@ -109,7 +110,7 @@ class NewFolder {
     std::error_code error;
     if (place.has_parent_path()) fs::create_directories(place.parent_path(), error);
     path_ = (place.parent_path() / ("." + place.filename().string() + ".XXXXXX")).string();
-    if (error || mkdtemp(path_.data()) == nullptr) {  // 0700
+    if (error || mkdtemp(path_.data()) == nullptr || chmod(path_.c_str(), 0700) != 0) {
       const int reason = error ? error.value() : errno;
       path_.clear();
       throw Error(place.string() + ": the folder cannot be made (" +

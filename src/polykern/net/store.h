@@ -92,7 +92,7 @@ class Store {
   void Commit(const StepCommit& step);
 
   /// A line of the audit log. It waits in memory for the next Commit, Enrol or Flush, or until
-  /// there are many: a crash may take the last ones.
+  /// there are a thousand: a crash may take the last ones, and a full disk keeps only those.
   void Log(std::string_view client, std::string_view event, std::string_view detail);
   void Flush();
 

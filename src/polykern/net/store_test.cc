@@ -276,6 +276,7 @@ void FillUp(const std::string& path, const std::function<void()>& make_room) {
     EXPECT_THROW(Commit(store, steps + 1, {}, 1000 * (steps + 1)), DiskFull);
     EXPECT_EQ(store.Resume()->steps, steps);
     EXPECT_EQ(store.Resume()->state, StateOf(steps, 1000 * steps));
+    for (int i = 0; i < 5000; ++i) store.Log("a", "connected", std::string(1000, 'x'));
     make_room();
     Commit(store, steps + 1, {}, 1000 * (steps + 1));
   }
