@@ -1,7 +1,10 @@
 #include "polykern/net/admission.h"
 
+#include <atomic>
 #include <ctime>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -118,6 +121,24 @@ TEST_F(AdmissionTo, KeepsTheLastGoodListWhenTheNewOneIsBad) {
   ReplaceFile(paths.revocations, list, FileMode::kOpen);
   EXPECT_TRUE(door.Refresh());
   EXPECT_EQ(door.trouble(), "");
+}
+
+TEST_F(AdmissionTo, MayBeAskedByManyThreads) {
+  const std::string a = Certificate("a");
+  const std::string b = Certificate("b");
+  Admission door(paths.certificate, paths.revocations);
+  std::atomic<int> refused = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (door.Check(a).good()) EXPECT_TRUE(door.Check(b).good());
+      door.Refresh();
+      ++refused;
+    });
+  }
+  RevokeClient(pki, "a");
+  threads.clear();  // each ends when it has noticed
+  EXPECT_EQ(refused, 4);
 }
 
 }  // namespace

@@ -316,11 +316,22 @@ TEST_F(AStore, KeepsItsLastCommitWhenTheDiskIsFull) {
   const pid_t child = fork();
   if (child == 0) {  // a small disk that only this process sees
     const char* const place = mount_point.c_str();
-    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
+    const uid_t me = geteuid();
+    const gid_t group = getegid();
+    if (unshare(me == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) _exit(77);
+    if (me != 0) {  // be root in there, of users and groups
+      std::ofstream("/proc/self/uid_map") << "0 " << me << " 1";
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+    }
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(77);
     if (mount("tmpfs", place, "tmpfs", 0, "size=2m") != 0) _exit(77);
-    FillUp(mount_point + "/store.db",
-           [&] { mount("tmpfs", place, "tmpfs", MS_REMOUNT, "size=64m"); });
+    try {
+      FillUp(mount_point + "/store.db",
+             [&] { mount("tmpfs", place, "tmpfs", MS_REMOUNT, "size=64m"); });
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
