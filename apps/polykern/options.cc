@@ -111,7 +111,7 @@ void AddNewtonOptions(CLI::App& command, AlgorithmOptions& o) {
                   }
                 },
                 "federated, or federated,local: private experts beside the federated kernels "
-                "(default: federated)")
+                "(default: federated,local)")
             ->delimiter(',')
             ->check(CLI::IsMember({"federated", "local"})));
   group(command.add_option_function<std::string>(
@@ -136,13 +136,9 @@ void AddNewtonOptions(CLI::App& command, AlgorithmOptions& o) {
             ->capture_default_str());
   group(command
             .add_option("--local-memory", o.local_memory,
-                        "KiB, most that a client's private experts may take")
-            ->check(WholeNumber(1))
-            ->capture_default_str());
-  group(command
-            .add_option("--local-ridge", o.local_ridge,
-                        "Ridge of private experts beside federated ones")
-            ->capture_default_str());
+                        "KiB, most that a client's private experts may take (default: 128; "
+                        "local-rls: 1024)")
+            ->check(WholeNumber(1)));
 }
 
 }  // namespace

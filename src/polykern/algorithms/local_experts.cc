@@ -8,8 +8,11 @@
 
 namespace polykern {
 
-LocalExperts::LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge, double forgetting)
-    : bank_(std::move(bank)), squares_(bank_->feature_size(), ridge, forgetting) {}
+LocalExperts::LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge, double forgetting,
+                           bool listen)
+    : bank_(std::move(bank)),
+      squares_(bank_->feature_size(), ridge, forgetting),
+      listening_(listen ? static_cast<double>(bank_->feature_size()) : 0) {}
 
 std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes,
                                           std::size_t most) {
@@ -35,7 +38,8 @@ void LocalExperts::Predict(std::size_t client, double base, std::span<const doub
                            const Workspace& w, std::span<float> predictions) const {
   for (std::size_t i = 0; i < experts(); ++i, state = state.subspan(squares_.StateSize())) {
     const auto own = state.first(squares_.StateSize());
-    const double correction = Dot(squares_.Theta(own), Features(client, i, w));
+    const bool speaks = squares_.Samples(own) >= listening_;
+    const double correction = speaks ? Dot(squares_.Theta(own), Features(client, i, w)) : 0;
     predictions[i] = static_cast<float>(std::clamp(base + correction, 0.0, 1.0));
   }
 }

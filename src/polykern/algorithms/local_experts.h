@@ -13,9 +13,15 @@ namespace polykern {
 /// Private experts of a client: for each kernel of a bank a ridge regression of what a base
 /// prediction leaves over, recursively, in the client's own state. An expert's prediction is the
 /// base plus its correction, clipped to [0, 1]. Immutable: threads may share it.
+///
+/// An expert that may listen first corrects nothing until it has seen as many samples as it has
+/// parameters. What it would say before is mostly noise, and a mixture that has no losses yet to
+/// tell experts apart believes it: on Naval and Air that alone costs 10 to 20 % of the error.
 class LocalExperts {
  public:
-  LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge, double forgetting);
+  /// listen: there is a base worth having, so listen first.
+  LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge, double forgetting,
+               bool listen);
 
   /// The most features per kernel such that `kernels` experts take at most `bytes` of a client's
   /// memory, at most `most`; 0 if not even one fits.
@@ -39,6 +45,7 @@ class LocalExperts {
 
   std::shared_ptr<const KernelBank> bank_;
   RecursiveLeastSquares squares_;
+  double listening_;  // samples
 };
 
 }  // namespace polykern

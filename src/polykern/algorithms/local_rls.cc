@@ -13,7 +13,7 @@ constexpr double kMiddle = 0.5;  // of the labels' range
 class LocalRls final : public Algorithm {
  public:
   LocalRls(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options)
-      : local_(std::move(bank), options.ridge, options.forgetting),
+      : local_(std::move(bank), options.ridge, options.forgetting, false),
         kernels_(local_.experts()),
         mixture_(kernels_, options.weighting, options.weight_rate.value_or(kUnitRate)) {}
 

@@ -98,7 +98,6 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
   RequirePositive(options.meta_rate, "--meta-rate");
   RequirePositive(options.projection_radius, "--projection-radius");
   RequirePositive(options.ridge, "--ridge");
-  RequirePositive(options.local_ridge, "--local-ridge");
   Require(options.forgetting > 0 && options.forgetting <= 1, "--forgetting", options.forgetting,
           "it must lie in (0, 1]");
   Require(options.refresh >= 0 && options.refresh < 1, "--refresh", options.refresh,

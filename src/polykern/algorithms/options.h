@@ -57,10 +57,10 @@ struct AlgorithmOptions {
   double forgetting = 1;  ///< what a step leaves of the samples before it, in (0, 1]
   double refresh = 0;     ///< share of new samples that makes the server solve a kernel again
   std::size_t server_memory = 4096;  ///< MiB, most that the server's regressions may take
-  bool local_experts = false;        ///< pof-newton: private experts beside the federated ones
+  bool local_experts = true;         ///< pof-newton: private experts beside the federated ones
   std::size_t local_kernels = 8;     ///< how many, evenly spaced in the dictionary
-  std::size_t local_memory = 1024;   ///< KiB, most that a client's private experts may take
-  double local_ridge = 0.1;          ///< of the private experts beside federated ones
+  /// KiB, most that a client's private experts may take; unset: 128, local-rls: 1024.
+  std::optional<std::size_t> local_memory = {};
 };
 
 inline constexpr double kNewtonExploration = 0.2;

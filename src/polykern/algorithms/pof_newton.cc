@@ -40,7 +40,7 @@ class PofNewton final : public Algorithm {
         mixture_(kernels_, options.weighting, options.weight_rate.value_or(kUnitRate)),
         outer_(local ? local->kernels() + 1 : 1, options.weighting,
                options.weight_rate.value_or(kUnitRate)) {
-    if (local) local_.emplace(std::move(local), options.local_ridge, options.forgetting);
+    if (local) local_.emplace(std::move(local), options.ridge, options.forgetting, true);
   }
 
   std::string_view name() const override { return "pof-newton"; }

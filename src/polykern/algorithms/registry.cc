@@ -34,9 +34,15 @@ struct Entry {
   std::unique_ptr<Algorithm> (*from_bank)(Bank, const AlgorithmOptions&, const Problem&);
 };
 
+/// KiB for local experts: beside federated ones little is enough.
+std::size_t LocalMemory(std::string_view name, const AlgorithmOptions& options) {
+  return options.local_memory.value_or(name == "local-rls" ? 1024 : 128);
+}
+
 /// Local experts' features, at most as many as the paper's kernels have.
-std::size_t LocalFeatures(std::size_t kernels, const AlgorithmOptions& options) {
-  return LocalExperts::FittingFeatures(kernels, 1024 * options.local_memory, 100);
+std::size_t LocalFeatures(std::string_view name, std::size_t kernels,
+                          const AlgorithmOptions& options) {
+  return LocalExperts::FittingFeatures(kernels, 1024 * LocalMemory(name, options), 100);
 }
 
 std::size_t LocalKernels(const AlgorithmOptions& options) {
@@ -52,7 +58,7 @@ Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
   for (std::size_t i = 0; i < count; ++i)
     some.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
   const std::uint64_t own_seed = Random(problem.seed, Purpose::kLocalFeatures).Bits();
-  return std::make_shared<const KernelBank>(some, problem.dimension, LocalFeatures(count, options),
+  return std::make_shared<const KernelBank>(some, problem.dimension, LocalFeatures("pof-newton", count, options),
                                             own_seed);
 }
 
@@ -166,7 +172,7 @@ std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
   if (entry.from_bank == nullptr) return 0;
   if (name == "local-rls")
-    return options.features.value_or(LocalFeatures(options.kernels, options));
+    return options.features.value_or(LocalFeatures(name, options.kernels, options));
   return ResolveFeatures(options, entry.uplink(options));
 }
 
@@ -184,8 +190,9 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
   if (name == "local-rls" || (name == "pof-newton" && options.local_experts)) {
     const std::size_t experts = name == "local-rls" ? options.kernels : LocalKernels(options);
     const std::size_t features = name == "local-rls" ? options.features.value_or(1) : 1;
-    if (LocalExperts::FittingFeatures(experts, 1024 * options.local_memory, features) < features) {
-      throw Error("--local-memory is " + std::to_string(options.local_memory) +
+    const std::size_t memory = LocalMemory(name, options);
+    if (LocalExperts::FittingFeatures(experts, 1024 * memory, features) < features) {
+      throw Error("--local-memory is " + std::to_string(memory) +
                   " KiB, too little for " + std::to_string(experts) + " private experts with " +
                   std::to_string(features) + " features: raise it, or lower " +
                   (name == "local-rls" ? "--kernels or --features" : "--local-kernels"));

@@ -15,6 +15,7 @@ class RecursiveLeastSquares {
 
   std::size_t width() const { return width_; }
   std::size_t StateSize() const { return 1 + width_ + width_ * width_; }
+  double Samples(std::span<const double> state) const { return state[0]; }
   std::span<const double> Theta(std::span<const double> state) const {
     return state.subspan(1, width_);
   }

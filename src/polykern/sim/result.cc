@@ -88,8 +88,7 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options) {
           {"server_memory", o.server_memory},
           {"experts", o.local_experts ? "federated,local" : "federated"},
           {"local_kernels", o.local_kernels},
-          {"local_memory", o.local_memory},
-          {"local_ridge", o.local_ridge},
+          {"local_memory", OrNull(o.local_memory)},
           {"weights", options.carry_weights ? "carried" : "reset"},
           {"participation", options.participation},
           {"seed", options.seed}};
