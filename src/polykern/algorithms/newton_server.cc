@@ -148,8 +148,9 @@ class NewtonServer final : public Server {
     for (const auto& inbox : inboxes) {
       static_cast<NewtonInbox&>(*inbox).ForEach(i, [&](std::span<const float> message) {
         const double length = std::sqrt(SumOfSquares(message));
+        const double inverse = 1 / length;
         for (std::size_t j = 0; j < message.size(); ++j) {
-          lane.z[j] = static_cast<double>(message[j]) / length;
+          lane.z[j] = static_cast<double>(message[j]) * inverse;
         }
         NormalEquations::Round(lane.z, LabelOf(length), rows.first(row_size));
         rows = rows.subspan(row_size);

@@ -58,8 +58,8 @@ Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
   for (std::size_t i = 0; i < count; ++i)
     some.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
   const std::uint64_t own_seed = Random(problem.seed, Purpose::kLocalFeatures).Bits();
-  return std::make_shared<const KernelBank>(some, problem.dimension, LocalFeatures("pof-newton", count, options),
-                                            own_seed);
+  return std::make_shared<const KernelBank>(some, problem.dimension,
+                                            LocalFeatures("pof-newton", count, options), own_seed);
 }
 
 constexpr std::array<Entry, 11> kEntries = {{
@@ -192,9 +192,9 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
     const std::size_t features = name == "local-rls" ? options.features.value_or(1) : 1;
     const std::size_t memory = LocalMemory(name, options);
     if (LocalExperts::FittingFeatures(experts, 1024 * memory, features) < features) {
-      throw Error("--local-memory is " + std::to_string(memory) +
-                  " KiB, too little for " + std::to_string(experts) + " private experts with " +
-                  std::to_string(features) + " features: raise it, or lower " +
+      throw Error("--local-memory is " + std::to_string(memory) + " KiB, too little for " +
+                  std::to_string(experts) + " private experts with " + std::to_string(features) +
+                  " features: raise it, or lower " +
                   (name == "local-rls" ? "--kernels or --features" : "--local-kernels"));
     }
   }

@@ -11,6 +11,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+// Loops over registers must not remain loops: an index that is no constant puts them into memory.
+#define POLYKERN_UNROLL _Pragma("GCC unroll 8")
+
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
@@ -57,6 +60,9 @@ HWY_INLINE void ForEachStrip(std::size_t from, std::size_t to, const Visit& visi
   constexpr std::size_t kWide = kWideStrip * kLanes;
   for (; from + kWide <= to; from += kWide) {
     visit(from, std::integral_constant<std::size_t, kWideStrip>());
+  }
+  if (kWideStrip > 2 && from + 2 * kLanes == to) {
+    return visit(from, std::integral_constant<std::size_t, 2>());
   }
   for (; from < to; from += kLanes) visit(from, std::integral_constant<std::size_t, 1>());
 }
@@ -133,53 +139,113 @@ HWY_INLINE void LeftOver(const double* matrix, const double* factor, std::size_t
   }
 }
 
+/// Rows of a strip, once the block on the diagonal is U's: row r is freed of the rows above it in
+/// the block, which are final, and divided by its own diagonal. Each row is spread to those below
+/// as soon as it is final, so that many operations are under way at once.
+template <std::size_t V>
+HWY_INLINE void FinishStrip(const double* block, std::size_t stride, const double* inverse,
+                            Vec (&rows)[kRows][V]) {
+  const Doubles tag;
+  POLYKERN_UNROLL
+  for (std::size_t q = 0; q < kRows; ++q) {
+    for (std::size_t v = 0; v < V; ++v) rows[q][v] = hn::Mul(rows[q][v], hn::Set(tag, inverse[q]));
+    POLYKERN_UNROLL
+    for (std::size_t r = q + 1; r < kRows; ++r) {
+      const Vec share = hn::Set(tag, block[q * stride + r]);
+      for (std::size_t v = 0; v < V; ++v) rows[r][v] = hn::NegMulAdd(share, rows[q][v], rows[r][v]);
+    }
+  }
+}
+
+/// The block on the diagonal: as FinishStrip, but it needs its own results. False if a pivot is
+/// not above 0.
+bool FinishDiagonal(double ridge, std::size_t stride, double* block, double* inverse) {
+  const Doubles tag;
+  constexpr std::size_t kVectors = kRows / kLanes;
+  Vec rows[kRows][kVectors];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    block[r * stride + r] += ridge;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      rows[r][v] = hn::Load(tag, block + r * stride + v * kLanes);
+    }
+  }
+  POLYKERN_UNROLL
+  for (std::size_t q = 0; q < kRows; ++q) {
+    double* own = block + q * stride;
+    for (std::size_t v = 0; v < kVectors; ++v) hn::Store(rows[q][v], tag, own + v * kLanes);
+    if (!(own[q] > 0) || !std::isfinite(own[q])) return false;
+    inverse[q] = 1 / std::sqrt(own[q]);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      rows[q][v] = hn::Mul(rows[q][v], hn::Set(tag, inverse[q]));
+      hn::Store(rows[q][v], tag, own + v * kLanes);
+    }
+    POLYKERN_UNROLL
+    for (std::size_t r = q + 1; r < kRows; ++r) {
+      const Vec share = hn::Set(tag, own[r]);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        rows[r][v] = hn::NegMulAdd(share, rows[q][v], rows[r][v]);
+      }
+    }
+  }
+  return true;
+}
+
+template <std::size_t V>
+HWY_INLINE void StoreStrip(const Vec (&rows)[kRows][V], std::size_t stride, double* out) {
+  const Doubles tag;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t v = 0; v < V; ++v) hn::Store(rows[r][v], tag, out + r * stride + v * kLanes);
+  }
+}
+
+/// The block on the diagonal and what else V vectors hold, which keeps the machine busier than the
+/// block alone. False if a pivot is not above 0.
+template <std::size_t V>
+HWY_INLINE bool FirstStrip(const double* matrix, std::size_t stride, std::size_t row, double ridge,
+                           double* factor, double* inverse) {
+  constexpr std::size_t kRest = V - kRows / kLanes;
+  double* block = factor + row * stride + row;
+  Vec left[kRows][V];
+  LeftOver<V>(matrix, factor, stride, row, row, left);
+  StoreStrip<V>(left, stride, block);
+  if (!FinishDiagonal(ridge, stride, block, inverse)) return false;
+  Vec rest[kRows][kRest];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t v = 0; v < kRest; ++v) rest[r][v] = left[r][v + kRows / kLanes];
+  }
+  FinishStrip<kRest>(block, stride, inverse, rest);
+  StoreStrip<kRest>(rest, stride, block + kRows);
+  return true;
+}
+
 /// Cholesky's U of matrix + ridge I = U'U, and U'^-1 b in b's place: eight rows at a time, each
 /// strip of them finished in registers once the block on the diagonal is.
 bool Factorize(const double* matrix, std::size_t stride, double ridge, double* factor) {
-  const Doubles tag;
   for (std::size_t row = 0; row + kRows < stride; row += kRows) {
     double* block = factor + row * stride + row;
     double inverse[kRows];  // of the diagonal
-    for (std::size_t column = 0; column < kRows; column += kLanes) {
-      Vec left[kRows][1];
-      LeftOver<1>(matrix, factor, stride, row, row + column, left);
-      for (std::size_t r = 0; r < kRows; ++r)
-        hn::Store(left[r][0], tag, block + r * stride + column);
-    }
-    for (std::size_t r = 0; r < kRows; ++r) {
-      double* own = block + r * stride;
-      own[r] += ridge;
-      for (std::size_t q = 0; q < r; ++q) {
-        const Vec share = hn::Set(tag, block[q * stride + r]);
-        for (std::size_t column = 0; column < kRows; column += kLanes) {
-          const Vec above = hn::Load(tag, block + q * stride + column);
-          hn::Store(hn::NegMulAdd(share, above, hn::Load(tag, own + column)), tag, own + column);
-        }
-      }
-      if (!(own[r] > 0) || !std::isfinite(own[r])) return false;
-      inverse[r] = 1 / std::sqrt(own[r]);
+    std::size_t next = row + kRows;
+    bool good = true;
+    if constexpr (kWideStrip > 2) {
+      next = std::min(stride, row + kWideStrip * kLanes);
+      good = next == row + kWideStrip * kLanes
+                 ? FirstStrip<3>(matrix, stride, row, ridge, factor, inverse)
+                 : FirstStrip<2>(matrix, stride, row, ridge, factor, inverse);
+    } else {
       for (std::size_t column = 0; column < kRows; column += kLanes) {
-        hn::Store(hn::Mul(hn::Set(tag, inverse[r]), hn::Load(tag, own + column)), tag,
-                  own + column);
+        Vec left[kRows][1];
+        LeftOver<1>(matrix, factor, stride, row, row + column, left);
+        StoreStrip<1>(left, stride, block + column);
       }
+      good = FinishDiagonal(ridge, stride, block, inverse);
     }
-    ForEachStrip(row + kRows, stride,
+    if (!good) return false;
+    ForEachStrip(next, stride,
                  [&]<std::size_t V>(std::size_t column, std::integral_constant<std::size_t, V>) {
                    Vec left[kRows][V];
                    LeftOver<V>(matrix, factor, stride, row, column, left);
-                   for (std::size_t r = 0; r < kRows; ++r) {
-                     for (std::size_t q = 0; q < r; ++q) {
-                       const Vec share = hn::Set(tag, block[q * stride + r]);
-                       for (std::size_t v = 0; v < V; ++v) {
-                         left[r][v] = hn::NegMulAdd(share, left[q][v], left[r][v]);
-                       }
-                     }
-                     for (std::size_t v = 0; v < V; ++v) {
-                       left[r][v] = hn::Mul(left[r][v], hn::Set(tag, inverse[r]));
-                       hn::Store(left[r][v], tag,
-                                 factor + (row + r) * stride + column + v * kLanes);
-                     }
-                   }
+                   FinishStrip<V>(block, stride, inverse, left);
+                   StoreStrip<V>(left, stride, factor + row * stride + column);
                  });
   }
   return true;
