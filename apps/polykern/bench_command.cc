@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench_growth.h"
+#include "bench_newton.h"
 #include "bench_race.h"
 #include "bench_report.h"
 #include "bench_setting.h"
@@ -34,14 +35,15 @@ struct BenchOptions {
   BenchFormat format = BenchFormat::kText;
 };
 
+bool Wanted(const BenchOptions& options, const std::string& name) {
+  return std::ranges::find(options.settings, name) != options.settings.end();
+}
+
 std::vector<BenchSetting> Chosen(const BenchOptions& options) {
   std::vector<BenchSetting> chosen;
   if (options.clients > 0) return chosen;
-  const auto wanted = [&](const std::string& name) {
-    return std::ranges::find(options.settings, name) != options.settings.end();
-  };
   for (const BenchSetting& setting : BenchSettings()) {
-    if (wanted("all") || wanted(setting.name)) chosen.push_back(setting);
+    if (Wanted(options, "all") || Wanted(options, setting.name)) chosen.push_back(setting);
   }
   return chosen;
 }
@@ -75,7 +77,8 @@ void Execute(const BenchOptions& options) {
   report.threads = Workers(options.threads).size();
   report.target = VectorTarget();
   Progress progress;
-  progress.steps_total = settings.size();
+  const bool newton = options.clients == 0 && (Wanted(options, "all") || Wanted(options, "newton"));
+  progress.steps_total = settings.size() + (newton ? 1 : 0);
   if (options.growth) {
     for (const GrowthPlan& plan : GrowthPlans()) progress.steps_total += plan.values.size();
   }
@@ -83,6 +86,10 @@ void Execute(const BenchOptions& options) {
     const ProgressBar bar(progress, "bench");
     for (const BenchSetting& setting : settings) {
       MeasureSetting(options, setting, python, report);
+      ++progress.steps_done;
+    }
+    if (newton) {
+      report.newton = MeasureNewton(options.threads, options.seconds, options.seed);
       ++progress.steps_done;
     }
     if (options.growth) {
@@ -115,11 +122,13 @@ void AddBenchCommand(CLI::App& program) {
   AddConfigOption(bench);
   std::vector<std::string> names = {"all"};
   for (const BenchSetting& setting : BenchSettings()) names.push_back(setting.name);
-  CLI::Option* settings =
-      bench.add_option("--settings", o.settings, "naval, air, wec, wec-20, wec-9, uji, or all")
-          ->delimiter(',')
-          ->check(CLI::IsMember(names))
-          ->capture_default_str();
+  names.emplace_back("newton");
+  CLI::Option* settings = bench
+                              .add_option("--settings", o.settings,
+                                          "naval, air, wec, wec-20, wec-9, uji, newton, or all")
+                              ->delimiter(',')
+                              ->check(CLI::IsMember(names))
+                              ->capture_default_str();
   bench.add_option("--data-dir", o.data_dir, "Folder with the files of uji")
       ->envname("POLYKERN_DATA")
       ->capture_default_str();

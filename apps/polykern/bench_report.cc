@@ -165,6 +165,25 @@ std::string FleetText(const BenchReport& report, BenchFormat format) {
          Fixed(f.reading_microseconds, 3) + " us); nothing of them is kept.\n";
 }
 
+std::string NewtonText(const BenchReport& report, BenchFormat format) {
+  if (!report.newton) return {};
+  const NewtonTimes& n = *report.newton;
+  return Table({"pof-newton", "clients us", "server us", "floor us", "server/floor",
+                "all threads us", "threads gain"},
+               {{"one step", Short(n.clients), Short(n.server), Short(n.floor),
+                 Short(n.server / n.floor), Short(n.all_threads), Short(n.server / n.all_threads)}},
+               format) +
+         "\nK = " + std::to_string(NewtonTimes::kClients) +
+         ", M = " + std::to_string(NewtonTimes::kKernelsPerUpload) +
+         ", D = " + std::to_string(NewtonTimes::kFeatures) + ", N = 51; " +
+         Short(n.messages_per_kernel) +
+         " messages per kernel. clients: all of them on one thread; server: taking the messages in "
+         "and solving every kernel, on one thread.\n"
+         "floor: per kernel a rank-n update and a Cholesky decomposition, or n Sherman-Morrison "
+         "updates, whichever has fewer flops, at the " +
+         Short(n.peak / 1e9) + " GFLOP/s that one core can do in double precision.\n";
+}
+
 Json RowJson(const BenchRow& row) {
   const BenchSetting& s = row.setting;
   Json json = {{"setting", s.name},
@@ -214,6 +233,19 @@ std::string ReportJson(const BenchReport& report) {
                                                  {"bytes_per_client", p.bytes_per_client}});
     }
   }
+  if (report.newton) {
+    const NewtonTimes& n = *report.newton;
+    json["newton"] = {{"clients", NewtonTimes::kClients},
+                      {"kernels_per_upload", NewtonTimes::kKernelsPerUpload},
+                      {"features", NewtonTimes::kFeatures},
+                      {"clients_microseconds_per_step", n.clients},
+                      {"server_microseconds_per_step", n.server},
+                      {"floor_microseconds", n.floor},
+                      {"server_to_floor", n.server / n.floor},
+                      {"server_microseconds_all_threads", n.all_threads},
+                      {"peak_double_gflops", n.peak / 1e9},
+                      {"messages_per_kernel", n.messages_per_kernel}};
+  }
   if (report.fleet) {
     const FleetTimes& f = *report.fleet;
     json["fleet"] = {{"clients", f.clients},
@@ -233,8 +265,8 @@ std::string ReportJson(const BenchReport& report) {
 std::string FormatReport(const BenchReport& report, BenchFormat format) {
   if (format == BenchFormat::kJson) return ReportJson(report);
   std::string text;
-  for (const std::string& part :
-       {SettingsText(report, format), GrowthText(report, format), FleetText(report, format)}) {
+  for (const std::string& part : {SettingsText(report, format), NewtonText(report, format),
+                                  GrowthText(report, format), FleetText(report, format)}) {
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
   }
   for (const std::string& line : report.left_out) text += line + "\n";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench_growth.h"
+#include "bench_newton.h"
 #include "bench_race.h"
 #include "numpy_twin.h"
 
@@ -27,6 +28,7 @@ struct BenchReport {
   std::vector<std::string> left_out;  ///< a line for each setting that could not run
   std::vector<GrowthTable> growth;
   std::optional<FleetTimes> fleet;
+  std::optional<NewtonTimes> newton;  ///< unset: not measured
 };
 
 enum class BenchFormat { kText, kMarkdown, kJson };

@@ -22,22 +22,32 @@ volatile float factor = 0.999F;
 volatile float term = 0.001F;
 volatile float sink = 0;
 
-double MultiplyAdds() {
+template <class T>
+HWY_INLINE double MultiplyAddsOf(T) {
   // Two units with a latency of four cycles need eight chains; four of two cycles as many.
   constexpr std::size_t kChains = 12;
   constexpr std::size_t kRounds = 4096;
-  const Tag tag;
-  const Vec a = hn::Set(tag, factor);
-  const Vec b = hn::Set(tag, term);
-  Vec chain[kChains];
-  for (Vec& c : chain) c = b;
+  const T tag;
+  using Lane = hn::TFromD<T>;
+  const auto a = hn::Set(tag, static_cast<Lane>(factor));
+  const auto b = hn::Set(tag, static_cast<Lane>(term));
+  hn::Vec<T> chain[kChains];
+  for (auto& c : chain) c = b;
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < kChains; ++i) chain[i] = hn::MulAdd(chain[i], a, b);
   }
-  Vec sum = chain[0];
+  auto sum = chain[0];
   for (std::size_t i = 1; i < kChains; ++i) sum = hn::Add(sum, chain[i]);
-  sink = hn::GetLane(sum);
+  sink = static_cast<float>(hn::GetLane(sum));
   return 2.0 * static_cast<double>(kRounds * kChains * hn::Lanes(tag));
+}
+
+double MultiplyAdds() {
+  return MultiplyAddsOf(Tag());
+}
+
+double DoubleMultiplyAdds() {
+  return MultiplyAddsOf(hn::CappedTag<double, 8>());
 }
 
 double SinesAndCosines() {
@@ -83,11 +93,16 @@ HWY_AFTER_NAMESPACE();
 namespace polykern {
 
 HWY_EXPORT(MultiplyAdds);
+HWY_EXPORT(DoubleMultiplyAdds);
 HWY_EXPORT(SinesAndCosines);
 HWY_EXPORT(Target);
 
 double RunMultiplyAdds() {
   return HWY_DYNAMIC_DISPATCH(MultiplyAdds)();
+}
+
+double RunDoubleMultiplyAdds() {
+  return HWY_DYNAMIC_DISPATCH(DoubleMultiplyAdds)();
 }
 
 double RunSinCos() {
