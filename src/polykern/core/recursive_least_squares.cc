@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "polykern/core/recursive_least_squares.cc"
@@ -16,33 +17,38 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Doubles = hn::CappedTag<double, 8>;
 
-/// out = factor * out + by * in, number by number, so that every vector width gives the same bits.
-HWY_INLINE void AddScaled(double by, const double* in, double factor, double* out,
-                          std::size_t count) {
-  const Doubles tag;
+/// out = factor * out + by * (at * in), for as many numbers as the tag's vectors have, again and
+/// again; returns where it stopped. Number by number, so that every width gives the same bits.
+template <class Tag>
+HWY_INLINE std::size_t AddScaled(Tag tag, double by, double at, const double* in, double factor,
+                                 double* out, std::size_t from, std::size_t count) {
   const std::size_t lanes = hn::Lanes(tag);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto added = hn::Mul(hn::Set(tag, by), hn::LoadU(tag, in + i));
-    hn::StoreU(hn::MulAdd(hn::Set(tag, factor), hn::LoadU(tag, out + i), added), tag, out + i);
+  for (; from + lanes <= count; from += lanes) {
+    const auto product = hn::Mul(hn::Set(tag, at), hn::LoadU(tag, in + from));
+    const auto kept = hn::LoadU(tag, out + from);
+    hn::StoreU(hn::MulAdd(hn::Set(tag, factor), kept, hn::Mul(hn::Set(tag, by), product)), tag,
+               out + from);
   }
-  const hn::CappedTag<double, 1> one;
-  for (; i < count; ++i) {
-    const auto added = hn::Mul(hn::Set(one, by), hn::LoadU(one, in + i));
-    hn::StoreU(hn::MulAdd(hn::Set(one, factor), hn::LoadU(one, out + i), added), one, out + i);
-  }
+  return from;
+}
+HWY_INLINE void AddScaled(double by, double at, const double* in, double factor, double* out,
+                          std::size_t count) {
+  const std::size_t done = AddScaled(Doubles(), by, at, in, factor, out, 0, count);
+  AddScaled(hn::CappedTag<double, 1>(), by, at, in, factor, out, done, count);
 }
 
 /// g = P z by columns, which are rows as well: P is symmetric.
 void Gain(const double* p, const double* z, std::size_t width, double* g) {
   std::fill(g, g + width, 0);
-  for (std::size_t i = 0; i < width; ++i) AddScaled(z[i], p + i * width, 1, g, width);
+  for (std::size_t i = 0; i < width; ++i) AddScaled(1, z[i], p + i * width, 1, g, width);
 }
 
-/// P = (P - g g' / divisor) / forgetting.
+/// P = (P - g g' / divisor) / forgetting. g_i g_j comes first, so P stays symmetric to the last
+/// bit: with forgetting, what is not symmetric would grow.
 void Shrink(const double* g, std::size_t width, double divisor, double forgetting, double* p) {
+  const double by = -1 / (divisor * forgetting);
   for (std::size_t i = 0; i < width; ++i) {
-    AddScaled(-g[i] / (divisor * forgetting), g, 1 / forgetting, p + i * width, width);
+    AddScaled(by, g[i], g, 1 / forgetting, p + i * width, width);
   }
 }
 
@@ -60,6 +66,14 @@ HWY_EXPORT(Shrink);
 RecursiveLeastSquares::RecursiveLeastSquares(std::size_t width, double ridge, double forgetting)
     : width_(width), ridge_(ridge), forgetting_(forgetting) {
   assert(ridge > 0 && forgetting > 0 && forgetting <= 1);
+  if (forgetting == 1) return;
+  double left = 0;  // of the ridge, after a round over all axes
+  while (left < 0.5 && axes_ < width) {
+    ++axes_;
+    left = 1;
+    for (std::size_t sample = 0; sample * axes_ < width; ++sample) left *= forgetting;
+  }
+  returned_ = ridge * (1 - left);
 }
 
 void RecursiveLeastSquares::Learn(std::span<const float> z, double y, double predicted,
@@ -70,6 +84,7 @@ void RecursiveLeastSquares::Learn(std::span<const float> z, double y, double pre
   if (state[0] == 0) {
     for (std::size_t i = 0; i < width_; ++i) p[i * width_ + i] = 1 / ridge_;
   }
+  const auto seen = static_cast<std::uint64_t>(state[0]);
   state[0] += 1;
   const auto sample = scratch.first(width_);
   const auto gain = scratch.subspan(width_, width_);
@@ -80,6 +95,15 @@ void RecursiveLeastSquares::Learn(std::span<const float> z, double y, double pre
   const double step = (y - predicted) / divisor;
   for (std::size_t i = 0; i < width_; ++i) theta[i] += gain[i] * step;
   HWY_DYNAMIC_DISPATCH(Shrink)(gain.data(), width_, divisor, forgetting_, p);
+  // An axis gets its ridge as a sample that lies on it and has the label 0.
+  for (std::size_t a = 0; a < axes_; ++a) {
+    const std::size_t axis = (seen * axes_ + a) % width_;
+    std::copy_n(p + axis * width_, width_, gain.begin());
+    const double along = 1 / returned_ + gain[axis];
+    const double back = -theta[axis] / along;
+    for (std::size_t i = 0; i < width_; ++i) theta[i] += gain[i] * back;
+    HWY_DYNAMIC_DISPATCH(Shrink)(gain.data(), width_, along, 1, p);
+  }
 }
 
 }  // namespace polykern
