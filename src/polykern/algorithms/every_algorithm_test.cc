@@ -1,6 +1,9 @@
 // What must hold for every algorithm of the registry.
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/twin-inl.h"
@@ -16,6 +19,14 @@ using twin::Vector;
 
 constexpr Problem kProblem = {twin::kDimension, 60, twin::kSeed};
 
+/// Names of the registry, and pof-newton with private experts, which has a state of another kind.
+constexpr std::string_view kWithLocal = "pof-newton with local experts";
+std::vector<std::string_view> Cases() {
+  std::vector<std::string_view> cases(AlgorithmNames().begin(), AlgorithmNames().end());
+  cases.push_back(kWithLocal);
+  return cases;
+}
+
 class EveryAlgorithm : public testing::TestWithParam<std::string_view> {
  protected:
   std::unique_ptr<Algorithm> Make(LossKind loss = LossKind::kSquared) const {
@@ -24,8 +35,12 @@ class EveryAlgorithm : public testing::TestWithParam<std::string_view> {
     options.exploration = 0.4;
     options.learning_rate = 0.1;
     options.meta_rate = 0.05;
-    return MakeAlgorithm(GetParam(), options, kProblem);
+    options.forgetting = 0.98;
+    options.local_experts = GetParam() == kWithLocal;
+    options.local_memory = 32;
+    return MakeAlgorithm(Name(), options, kProblem);
   }
+  static std::string_view Name() { return GetParam() == kWithLocal ? "pof-newton" : GetParam(); }
 };
 
 /// Everything a run leaves: predictions, states and the server.
@@ -44,7 +59,7 @@ Vector Everything(const Algorithm& algorithm, const Arrival& arrival, LossKind l
 
 TEST_P(EveryAlgorithm, HasTheSameBitsForAnyCohortsOrderAndInboxes) {
   for (const LossKind loss : twin::kLosses) {
-    if (!SuitsLoss(GetParam(), loss)) continue;
+    if (!SuitsLoss(Name(), loss)) continue;
     const auto algorithm = Make(loss);
     const Vector together = Everything(*algorithm, {}, loss);
     EXPECT_EQ(Everything(*algorithm, {true, false, 1}, loss), together);
@@ -78,21 +93,22 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
     AlgorithmOptions options;
     options.budget = budget;
     options.kernels_per_upload = 25;
-    const auto algorithm = MakeAlgorithm(GetParam(), options, kProblem);
+    options.local_experts = GetParam() == kWithLocal;
+    const auto algorithm = MakeAlgorithm(Name(), options, kProblem);
     EXPECT_LE(algorithm->shape().update_size(), budget);
-    const std::size_t features = FeaturesOf(GetParam(), options);
-    const Uplink uplink = UplinkOf(GetParam(), options);
+    const std::size_t features = FeaturesOf(Name(), options);
+    const Uplink uplink = UplinkOf(Name(), options);
     EXPECT_LE(features, 100U);
     if (uplink.kernels == 0) continue;
     EXPECT_EQ(algorithm->shape().update_size(), uplink.kernels * 2 * features + uplink.losses);
     if (features == 100) continue;
     options.features = features + 1;
     EXPECT_THAT(
-        [&] { MakeAlgorithm(GetParam(), options, kProblem); },
-        testing::ThrowsMessage<Error>(AllOf(
-            HasSubstr("--features is " + std::to_string(features + 1)),
-            HasSubstr(std::string(GetParam())), HasSubstr("budget of " + std::to_string(budget)),
-            HasSubstr("allows " + std::to_string(features)))));
+        [&] { MakeAlgorithm(Name(), options, kProblem); },
+        testing::ThrowsMessage<Error>(
+            AllOf(HasSubstr("--features is " + std::to_string(features + 1)),
+                  HasSubstr(std::string(Name())), HasSubstr("budget of " + std::to_string(budget)),
+                  HasSubstr("allows " + std::to_string(features)))));
   }
 }
 
@@ -107,11 +123,11 @@ TEST_P(EveryAlgorithm, HasAnEmptyStepOfNobody) {
   EXPECT_EQ(federation.broadcast().step, 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm,
-                         testing::ValuesIn(AlgorithmNames().begin(), AlgorithmNames().end()),
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(Cases()),
                          [](const auto& test) {
                            std::string name(test.param);
                            std::erase(name, '-');
+                           std::erase(name, ' ');
                            return name;
                          });
 
@@ -133,6 +149,11 @@ TEST(FeaturesOf, FollowsWhatEachAlgorithmSends) {
   EXPECT_EQ(Features("fomd-oms", 401), 99U);
   EXPECT_EQ(Features("local", 1), 100U);
   EXPECT_EQ(Features("perfedavg"), 0U);
+  EXPECT_EQ(Features("pof-newton"), 100U);  // of 5 kernels
+  EXPECT_EQ(Features("pof-newton", 199), 99U);
+  EXPECT_EQ(Features("pof-newton", 20000), 100U);
+  // 51 experts of 1 + 50 + 50^2 doubles take 1016 KiB, those of 26 features 1098.
+  EXPECT_EQ(Features("local-rls", 1), 25U);
 }
 
 TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
@@ -145,6 +166,9 @@ TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
   EXPECT_EQ(UplinkOf("pof-adagrad", options).kernels, 5U);
   EXPECT_TRUE(ChoosesKernels("pof-mkl"));
   EXPECT_TRUE(ChoosesKernels("pof-adagrad"));
+  EXPECT_EQ(UplinkOf("pof-newton", options).kernels, 5U);
+  EXPECT_TRUE(ChoosesKernels("pof-newton"));
+  EXPECT_FALSE(ChoosesKernels("local-rls"));
   EXPECT_FALSE(ChoosesKernels("ofmkl-avg"));
 }
 
@@ -157,6 +181,106 @@ TEST(CheckAlgorithm, TellsFomdOmsThatItNeedsTwoKernels) {
   }
   EXPECT_THAT([&] { CheckAlgorithm("fomd-oms", options); },
               testing::ThrowsMessage<Error>(AllOf(HasSubstr("--kernels is 1"), HasSubstr("fomd"))));
+}
+
+/// What CheckAlgorithm says about the default options after a change; empty if nothing.
+std::string Complaint(std::string_view name, const std::function<void(AlgorithmOptions&)>& change) {
+  AlgorithmOptions options;
+  change(options);
+  try {
+    CheckAlgorithm(name, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CheckAlgorithm, WantsSquaredLossForRegressions) {
+  for (const LossKind loss : {LossKind::kHuber, LossKind::kLogistic}) {
+    for (const auto name : AlgorithmNames()) {
+      const bool regression = name == "pof-newton" || name == "local-rls";
+      EXPECT_EQ(SuitsLoss(name, loss), !regression);
+      EXPECT_TRUE(SuitsLoss(name, LossKind::kSquared));
+      const std::string complaint = Complaint(name, [=](auto& o) { o.loss.kind = loss; });
+      if (regression) {
+        EXPECT_THAT(complaint, AllOf(HasSubstr("--loss must be squared"),
+                                     HasSubstr(std::string(name)), HasSubstr("--algorithm")));
+      } else {
+        EXPECT_EQ(complaint, "") << name;
+      }
+    }
+  }
+  EXPECT_THROW(SuitsLoss("nobody", LossKind::kHuber), Error);
+}
+
+TEST(CheckAlgorithm, RefusesRegressionsThatDoNotFitTheServerAndSaysTheirSize) {
+  // 51 kernels of 200 x 208 doubles are 16.2 MiB.
+  EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.server_memory = 17; }), "");
+  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.server_memory = 16; }),
+              AllOf(HasSubstr("--server-memory is 16 MiB"), HasSubstr("51 kernels"),
+                    HasSubstr("100 features"), HasSubstr("take 17 MiB"), HasSubstr("--features")));
+  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 100000; }),
+              AllOf(HasSubstr("4096 MiB"), HasSubstr("take 31739 MiB")));
+  // So large that the bytes cannot be counted in 64 bits.
+  EXPECT_THAT(Complaint("pof-newton",
+                        [](auto& o) {
+                          o.budget = std::size_t{1} << 62;
+                          o.features = std::size_t{1} << 61;
+                        }),
+              HasSubstr("--server-memory is 4096 MiB"));
+  EXPECT_EQ(Complaint("pof-mkl", [](auto& o) { o.server_memory = 0; }), "");
+}
+
+TEST(CheckAlgorithm, RefusesPrivateExpertsThatDoNotFitAClient) {
+  // 51 experts of one feature take 51 * 7 doubles: 2.8 KiB; the 8 beside federated ones 0.44 KiB.
+  EXPECT_EQ(Complaint("local-rls", [](auto& o) { o.local_memory = 3; }), "");
+  EXPECT_THAT(Complaint("local-rls", [](auto& o) { o.local_memory = 2; }),
+              AllOf(HasSubstr("--local-memory is 2 KiB"), HasSubstr("51 private experts"),
+                    HasSubstr("--kernels or --features")));
+  EXPECT_EQ(Complaint("local-rls", [](auto& o) { o.features = 25; }), "");
+  for (const std::size_t features : {std::size_t{26}, std::size_t{1} << 40, SIZE_MAX}) {
+    EXPECT_THAT(Complaint("local-rls", [=](auto& o) { o.features = features; }),
+                AllOf(HasSubstr("--local-memory is 1024 KiB"),
+                      HasSubstr(std::to_string(features) + " features")));
+  }
+  const auto beside = [](std::size_t kernels, std::size_t memory) {
+    return [=](auto& o) {
+      o.local_experts = true;
+      o.local_kernels = kernels;
+      o.local_memory = memory;
+    };
+  };
+  EXPECT_EQ(Complaint("pof-newton", beside(8, 1)), "");
+  EXPECT_THAT(Complaint("pof-newton", beside(8, 0)),
+              AllOf(HasSubstr("8 private experts"), HasSubstr("--local-kernels")));
+  EXPECT_THAT(Complaint("pof-newton", beside(1000, 2)), HasSubstr("51 private experts"))
+      << "no more than the dictionary has";
+  EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.local_memory = 0; }), "");
+}
+
+TEST(CheckAlgorithm, RefusesABadDictionaryBeforeAnythingElse) {
+  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 0; }), HasSubstr("--kernels is 0"));
+}
+
+TEST(ExplorationOf, IsTheGivenOneOrTheAlgorithmsOwn) {
+  AlgorithmOptions options;
+  EXPECT_EQ(ExplorationOf("pof-mkl", options), 1);
+  EXPECT_EQ(ExplorationOf("pof-newton", options), 0.2);
+  options.exploration = 0.7;
+  EXPECT_EQ(ExplorationOf("pof-mkl", options), 0.7);
+  EXPECT_EQ(ExplorationOf("pof-newton", options), 0.7);
+}
+
+TEST(MakeAlgorithm, GivesPrivateExpertsTheMemoryTheyMayHave) {
+  AlgorithmOptions options;
+  options.local_experts = true;
+  options.local_memory = 100;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, kProblem);
+  // 8 experts, so 1600 doubles each: 1 + F + F^2 with F = 38 is 1483, with F = 40 1641.
+  EXPECT_EQ(algorithm->state_size() - algorithm->lasting_state(), 8U * 1483U);
+  EXPECT_EQ(algorithm->lasting_state(), 52U + 10U);
+  options.local_experts = false;
+  EXPECT_EQ(MakeAlgorithm("pof-newton", options, kProblem)->state_size(), 52U);
 }
 
 TEST(MakeAlgorithm, GivesOfsklTheBandwidthItIsTold) {

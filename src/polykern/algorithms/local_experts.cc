@@ -16,11 +16,12 @@ LocalExperts::LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge,
 
 std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes,
                                           std::size_t most) {
-  std::size_t features = most;
-  while (features > 0 &&
-         kernels * sizeof(double) * RecursiveLeastSquares(2 * features, 1, 1).StateSize() > bytes) {
-    --features;
-  }
+  const auto fit = [&](std::size_t features) {
+    return kernels * sizeof(double) * RecursiveLeastSquares(2 * features, 1, 1).StateSize() <=
+           bytes;
+  };
+  std::size_t features = 0;  // upwards: `most` may be anything
+  while (features < most && fit(features + 1)) ++features;
   return features;
 }
 

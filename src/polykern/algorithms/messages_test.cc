@@ -201,5 +201,54 @@ TEST(CheckUpdates, WantsABlockForEachLossIfLossesGoWithBlocks) {
   EXPECT_EQ(Complaint(updates, shape), "");
 }
 
+/// Norms between 0.5 and 2. Client 70 sends kernels 3 and 0, client 72 kernel 3.
+const ModelShape kBounded = [] {
+  ModelShape shape = kShape;
+  shape.least_norm = 0.5;
+  shape.most_norm = 2;
+  return shape;
+}();
+
+Updates WithNorms() {
+  Updates updates = Good();
+  updates.values = {0, 0.5F, 0, 0, 0, -2, -0.6F, 0, 0.8F};  // norms 1/2, 2 and 1
+  return updates;
+}
+
+TEST(CheckUpdates, AcceptsNormsWithinTheirBounds) {
+  EXPECT_EQ(Complaint(WithNorms(), kBounded), "");
+  EXPECT_EQ(Complaint(Good()), "") << "norms without bounds may be anything";
+}
+
+TEST(CheckUpdates, RefusesNormsOutOfTheirBoundsAndNamesTheKernel) {
+  for (const float factor : {0.0F, 1e-30F, 0.2F, 4.5F, 200.0F}) {
+    for (std::size_t at = 0; at < 3; ++at) {
+      Updates wrong = WithNorms();
+      for (std::size_t j = 3 * at; j < 3 * at + 3; ++j) wrong.values[j] *= factor;
+      EXPECT_THAT(Complaint(wrong, kBounded),
+                  AllOf(HasSubstr(at < 2 ? "client 70" : "client 72"), HasSubstr("step 9"),
+                        HasSubstr(at == 1 ? "kernel 0 has the norm" : "kernel 3 has the norm"),
+                        HasSubstr("between 0.5")))
+          << factor << " " << at;
+    }
+  }
+}
+
+TEST(CheckUpdates, RefusesANormThatIsNotANumber) {
+  for (std::size_t place = 0; place < 9; ++place) {
+    Updates wrong = WithNorms();
+    wrong.values[place] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_THAT(Complaint(wrong, kBounded),
+                AllOf(HasSubstr(place < 6 ? "client 70" : "client 72"), HasSubstr("not finite")));
+  }
+}
+
+TEST(CheckUpdates, LooksAtTheNormsOfOthersBesideAClientWithBadNumbers) {
+  Updates wrong = WithNorms();
+  wrong.values[1] = 0;
+  wrong.values[8] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(Complaint(wrong, kBounded), AllOf(HasSubstr("client 70"), HasSubstr("kernel 3")));
+}
+
 }  // namespace
 }  // namespace polykern

@@ -79,7 +79,7 @@ class NewtonServer final : public Server {
       throw Error("pof-newton's sums are exact for at most 2^19 clients per step, not " +
                   std::to_string(participants));
     }
-    run(shape_.blocks, [this, inboxes](std::size_t i, std::size_t lane) {
+    run(shape_.blocks, [this, &inboxes](std::size_t i, std::size_t lane) {
       Learn(i, inboxes, static_cast<NewtonInbox&>(*inboxes[lane]));
     });
     for (const auto& inbox : inboxes) inbox->Clear();
@@ -189,8 +189,9 @@ double LabelOf(double length) {
   return (length - 1 / length) / 2;
 }
 
-std::size_t NewtonServerBytes(std::size_t width) {
-  return (width + 7) / 8 * 8 * NormalEquations::RowLanes(width) * sizeof(DoubleLanes);
+double NewtonServerBytes(std::size_t width) {
+  return static_cast<double>((width + 7) / 8 * 8) *
+         static_cast<double>(NormalEquations::RowLanes(width)) * sizeof(DoubleLanes);
 }
 
 std::unique_ptr<Server> NewNewtonServer(const ModelShape& shape, const NewtonRule& rule) {

@@ -13,8 +13,8 @@ namespace polykern {
 double LengthOf(double label);
 double LabelOf(double length);
 
-/// What the regression of one kernel takes.
-std::size_t NewtonServerBytes(std::size_t width);
+/// What the regression of one kernel takes; a double, since it may be more than can be counted.
+double NewtonServerBytes(std::size_t width);
 
 /// Settings of the server.
 struct NewtonRule {

@@ -11,7 +11,8 @@
 namespace polykern {
 namespace {
 
-constexpr std::size_t kMostFeatures = 100;  // the paper's
+constexpr std::size_t kMostFeatures = 100;                      // the paper's
+constexpr std::size_t kMostLocalMemory = std::size_t{1} << 30;  // KiB: 1 TiB
 
 template <typename Number>
 void Require(bool holds, const char* option, Number value, const std::string& rule) {
@@ -47,7 +48,7 @@ std::size_t KernelsPerUpload(const AlgorithmOptions& options) {
   if (options.kernels_per_upload) return *options.kernels_per_upload;
   const std::size_t numbers =
       2 * std::max<std::size_t>(1, options.features.value_or(kMostFeatures));
-  return std::clamp<std::size_t>(options.budget / numbers, 1, options.kernels);
+  return std::max<std::size_t>(1, std::min(options.budget / numbers, options.kernels));
 }
 
 std::size_t ResolveFeatures(const AlgorithmOptions& options, const Uplink& uplink) {
@@ -104,6 +105,8 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
           "it must lie in [0, 1)");
   Require(options.local_kernels > 0, "--local-kernels", options.local_kernels,
           "it must be at least 1");
+  Require(options.local_memory <= kMostLocalMemory, "--local-memory", options.local_memory,
+          "it must be at most " + std::to_string(kMostLocalMemory) + " KiB");
 }
 
 }  // namespace polykern

@@ -1,5 +1,7 @@
 #include "polykern/algorithms/options.h"
 
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -22,8 +24,7 @@ Uplink PofMkl(const AlgorithmOptions& options) {
 }
 
 /// What CheckOptions says about the default options after a change; empty if nothing.
-template <typename Change>
-std::string Complaint(Change change) {
+std::string Complaint(const std::function<void(AlgorithmOptions&)>& change) {
   AlgorithmOptions options;
   change(options);
   try {
@@ -193,6 +194,63 @@ TEST(CheckOptions, RefusesSettingsOfTheOtherAlgorithmsThatAreNotPositive) {
     EXPECT_THAT(Complaint([=](auto& o) { o.projection_radius = bad; }),
                 HasSubstr("--projection-radius is"));
   }
+}
+
+TEST(CheckOptions, RefusesSettingsOfTheRegressionsOutOfTheirRanges) {
+  for (const double bad : {0.0, -1.0, kInfinity, kNan}) {
+    EXPECT_THAT(Complaint([=](auto& o) { o.ridge = bad; }), HasSubstr("--ridge is"));
+    EXPECT_THAT(Complaint([=](auto& o) { o.local_ridge = bad; }), HasSubstr("--local-ridge is"));
+  }
+  for (const double bad : {0.0, -0.5, 1.0001, kInfinity, kNan}) {
+    EXPECT_THAT(Complaint([=](auto& o) { o.forgetting = bad; }),
+                AllOf(HasSubstr("--forgetting is"), HasSubstr("(0, 1]")));
+  }
+  for (const double bad : {-0.1, 1.0, kInfinity, kNan}) {
+    EXPECT_THAT(Complaint([=](auto& o) { o.refresh = bad; }),
+                AllOf(HasSubstr("--refresh is"), HasSubstr("[0, 1)")));
+  }
+  EXPECT_THAT(Complaint([](auto& o) { o.local_kernels = 0; }), HasSubstr("--local-kernels is 0"));
+  EXPECT_THAT(Complaint([](auto& o) { o.local_memory = SIZE_MAX; }),
+              AllOf(HasSubstr("--local-memory is"), HasSubstr("at most 1073741824 KiB")));
+  EXPECT_EQ(Complaint([](auto& o) {
+              o.ridge = o.local_ridge = o.forgetting = 1e-9;
+              o.refresh = 0.999;
+            }),
+            "");
+}
+
+TEST(KernelsPerUpload, AreAsManyAsTheBudgetHoldsWithAllFeatures) {
+  const auto kernels = [](std::size_t budget, std::size_t all = 51) {
+    AlgorithmOptions options;
+    options.budget = budget;
+    options.kernels = all;
+    return KernelsPerUpload(options);
+  };
+  EXPECT_EQ(kernels(0), 1U);  // which CheckOptions refuses
+  EXPECT_EQ(kernels(1), 1U);
+  EXPECT_EQ(kernels(199), 1U);
+  EXPECT_EQ(kernels(200), 1U);
+  EXPECT_EQ(kernels(399), 1U);
+  EXPECT_EQ(kernels(400), 2U);
+  EXPECT_EQ(kernels(999), 4U);
+  EXPECT_EQ(kernels(1000), 5U);
+  EXPECT_EQ(kernels(20000), 51U);
+  EXPECT_EQ(kernels(1000, 3), 3U);
+  EXPECT_EQ(kernels(1000, 1), 1U);
+  EXPECT_EQ(kernels(1000, 0), 1U);
+  EXPECT_EQ(kernels(SIZE_MAX), 51U);
+}
+
+TEST(KernelsPerUpload, FollowTheFeaturesOrAreGiven) {
+  AlgorithmOptions options;
+  options.features = 20;
+  EXPECT_EQ(KernelsPerUpload(options), 25U);
+  options.features = 400;
+  EXPECT_EQ(KernelsPerUpload(options), 1U);
+  options.features = 0;  // which CheckOptions refuses
+  EXPECT_EQ(KernelsPerUpload(options), 51U);
+  options.kernels_per_upload = 7;
+  EXPECT_EQ(KernelsPerUpload(options), 7U);
 }
 
 TEST(Rate, FallsWithTheRootOfTheStepIfItIsToldSo) {

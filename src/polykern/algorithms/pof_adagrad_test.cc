@@ -13,40 +13,6 @@ using twin::Vector;
 
 constexpr Problem kProblem = {twin::kDimension, 0, twin::kSeed};
 
-/// A client's weights: AdaHedge as its paper writes it, but for subtracting the least loss first,
-/// without which exp(..) is 0 at the huge rates of the beginning.
-struct SlowAdaHedge {
-  Vector Weights() const {
-    const double best = *std::ranges::min_element(losses);
-    Vector weights;
-    for (const double loss : losses) {
-      weights.push_back(loss == best ? 1 : gap > 0 ? std::exp(-Rate() * (loss - best)) : 0);
-    }
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (double& weight : weights) weight /= sum;
-    return weights;
-  }
-
-  void Learn(const Vector& step) {
-    const Vector weights = Weights();
-    const double before = *std::ranges::min_element(losses);
-    const double least = *std::ranges::min_element(step);
-    double mixed = 0;
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      if (gap > 0) mixed += weights[i] * std::exp(-Rate() * (step[i] - least));
-      losses[i] += step[i];
-    }
-    const double mix =
-        gap > 0 ? least - std::log(mixed) / Rate() : *std::ranges::min_element(losses) - before;
-    gap += twin::Dot(weights, step) - mix;
-  }
-
-  double Rate() const { return std::log(static_cast<double>(losses.size())) / gap; }
-
-  Vector losses = Vector(twin::kKernels);
-  double gap = 0;
-};
-
 /// Kernels by private weights, M of them sent, and AdaGrad on the mean gradient.
 class Slow {
  public:
@@ -70,7 +36,7 @@ class Slow {
       predictions.push_back(twin::Dot(w, f));
       double p = 0;
       const double uniform = Random(twin::kSeed, Purpose::kSubset, k, step.t).Uniform();
-      for (const std::size_t i : Choose(clients[k].losses, w, uniform, p)) {
+      for (const std::size_t i : twin::Choose(o_, clients[k].losses, w, uniform, p)) {
         const double slope = twin::SlopeOf(o_.loss, f[i], step.y[k]);
         for (std::size_t j = 0; j < twin::kWidth; ++j) {
           gradient[i][j] += (slope * z[i][j] + 2 * o_.regularization * theta[i][j]) / p;
@@ -91,29 +57,9 @@ class Slow {
   }
 
   Matrix theta = Matrix(twin::kKernels, Vector(twin::kWidth));
-  std::vector<SlowAdaHedge> clients = std::vector<SlowAdaHedge>(twin::kClients);
+  std::vector<twin::SlowAdaHedge> clients = std::vector<twin::SlowAdaHedge>(twin::kClients);
 
  private:
-  /// Algorithm 1.
-  std::vector<std::size_t> Choose(const Vector& losses, const Vector& w, double uniform,
-                                  double& p) const {
-    std::vector<std::size_t> order(w.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return losses[i]; });
-    const std::size_t bins = (w.size() + *o_.kernels_per_upload - 1) / *o_.kernels_per_upload;
-    Vector q(bins, *o_.exploration / static_cast<double>(bins));
-    for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      q[rank / *o_.kernels_per_upload] += (1 - *o_.exploration) * w[order[rank]];
-    }
-    const std::size_t bin = twin::Draw(q, uniform);
-    p = q[bin];
-    std::vector<std::size_t> chosen;
-    for (std::size_t rank = 0; rank < order.size(); ++rank) {
-      if (rank / *o_.kernels_per_upload == bin) chosen.push_back(order[rank]);
-    }
-    return chosen;
-  }
-
   AlgorithmOptions o_;
   std::shared_ptr<const KernelBank> bank_ = twin::Bank();
   Matrix squares_ = Matrix(twin::kKernels, Vector(twin::kWidth));

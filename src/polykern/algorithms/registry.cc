@@ -144,13 +144,12 @@ std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& opt
 void CheckNewtonMemory(const AlgorithmOptions& options) {
   const std::size_t width =
       2 * ResolveFeatures(options, {"pof-newton", KernelsPerUpload(options), 0});
-  const double mebibytes =
-      static_cast<double>(options.kernels) * static_cast<double>(NewtonServerBytes(width)) / 0x1p20;
+  const double mebibytes = static_cast<double>(options.kernels) * NewtonServerBytes(width) / 0x1p20;
   if (mebibytes <= static_cast<double>(options.server_memory)) return;
   throw Error("--server-memory is " + std::to_string(options.server_memory) +
               " MiB, but the regressions of " + std::to_string(options.kernels) + " kernels with " +
               std::to_string(width / 2) + " features take " +
-              std::to_string(static_cast<std::uint64_t>(std::ceil(mebibytes))) +
+              std::to_string(static_cast<std::uint64_t>(std::min(std::ceil(mebibytes), 0x1p63))) +
               " MiB: raise it, or lower --kernels or --features");
 }
 

@@ -88,6 +88,101 @@ inline std::size_t Draw(const Vector& probabilities, double uniform) {
   return probabilities.size() - 1;
 }
 
+/// A client's weights: AdaHedge as its paper writes it, but for subtracting the least loss first,
+/// without which exp(..) is 0 at the huge rates of the beginning.
+struct SlowAdaHedge {
+  explicit SlowAdaHedge(std::size_t experts = kKernels) : losses(experts) {}
+
+  Vector Weights() const {
+    const double best = *std::ranges::min_element(losses);
+    Vector weights;
+    for (const double loss : losses) {
+      weights.push_back(loss == best ? 1 : gap > 0 ? std::exp(-Rate() * (loss - best)) : 0);
+    }
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (double& weight : weights) weight /= sum;
+    return weights;
+  }
+
+  void Learn(const Vector& step) {
+    const Vector weights = Weights();
+    const double before = *std::ranges::min_element(losses);
+    const double least = *std::ranges::min_element(step);
+    double mixed = 0;
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (gap > 0) mixed += weights[i] * std::exp(-Rate() * (step[i] - least));
+      losses[i] += step[i];
+    }
+    const double mix =
+        gap > 0 ? least - std::log(mixed) / Rate() : *std::ranges::min_element(losses) - before;
+    gap += Dot(weights, step) - mix;
+  }
+
+  double Rate() const { return std::log(static_cast<double>(losses.size())) / gap; }
+
+  Vector losses;
+  double gap = 0;
+};
+
+/// Algorithm 1: the kernels that a client sends, and with which probability.
+inline std::vector<std::size_t> Choose(const AlgorithmOptions& options, const Vector& losses,
+                                       const Vector& w, double uniform, double& p) {
+  const std::size_t m = *options.kernels_per_upload;
+  const double xi = *options.exploration;
+  std::vector<std::size_t> order(w.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return losses[i]; });
+  const std::size_t bins = (w.size() + m - 1) / m;
+  Vector q(bins, xi / static_cast<double>(bins));
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    q[rank / m] += (1 - xi) * w[order[rank]];
+  }
+  const std::size_t bin = Draw(q, uniform);
+  p = q[bin];
+  std::vector<std::size_t> chosen;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    if (rank / m == bin) chosen.push_back(order[rank]);
+  }
+  return chosen;
+}
+
+/// a^-1 b by elimination without any order, which a positive definite matrix allows.
+inline Vector Solve(Matrix a, Vector b) {
+  for (std::size_t p = 0; p < b.size(); ++p) {
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      if (i == p) continue;
+      const double share = a[i][p] / a[p][p];
+      for (std::size_t j = p; j < b.size(); ++j) a[i][j] -= share * a[p][j];
+      b[i] -= share * b[p];
+    }
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] /= a[i][i];
+  return b;
+}
+
+/// A sample of a regression, and how much it counts.
+struct Weighted {
+  Vector z;
+  double y = 0;
+  double weight = 1;
+};
+
+/// (ridge I + sum weight z z')^-1 sum weight y z.
+inline Vector RidgeSolution(const std::vector<Weighted>& samples, double ridge, std::size_t width) {
+  Matrix a(width, Vector(width));
+  Vector b(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    a[i][i] = ridge;
+    for (const Weighted& sample : samples) {
+      for (std::size_t j = 0; j < width; ++j) {
+        a[i][j] += sample.weight * sample.z[i] * sample.z[j];
+      }
+      b[i] += sample.weight * sample.y * sample.z[i];
+    }
+  }
+  return Solve(a, b);
+}
+
 /// One step's samples, and who is there.
 struct Step {
   std::uint64_t t = 0;
