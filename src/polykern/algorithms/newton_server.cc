@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,29 +15,36 @@
 namespace polykern {
 namespace {
 
-/// Messages as they came, sorted by kernel when they are needed; and what a thread needs that
-/// works on a kernel.
+/// Messages as they came, sorted by kernel when all are there; and what a thread needs that works
+/// on a kernel.
 class NewtonInbox final : public Inbox {
  public:
-  explicit NewtonInbox(const ModelShape& shape) : width_(shape.width), of_kernel_(shape.blocks) {}
+  explicit NewtonInbox(const ModelShape& shape) : width_(shape.width), first_(shape.blocks + 1) {}
 
   void Add(const Updates& updates) override {
-    const std::size_t before = values_.size() / width_;
     values_.insert(values_.end(), updates.values.begin(), updates.values.end());
-    for (std::size_t at = 0; at < updates.blocks.size(); ++at) {
-      of_kernel_[updates.blocks[at]].push_back(before + at);
-    }
+    blocks_.insert(blocks_.end(), updates.blocks.begin(), updates.blocks.end());
   }
   void Clear() override {
     values_.clear();
-    for (auto& messages : of_kernel_) messages.clear();
+    blocks_.clear();
   }
 
-  std::size_t Count(std::size_t kernel) const { return of_kernel_[kernel].size(); }
+  /// To be called after the last Add, before what follows. Counts, since that takes a room that
+  /// does not depend on which kernels they are about.
+  void Sort() {
+    std::ranges::fill(first_, 0);
+    for (const std::uint32_t block : blocks_) ++first_[block + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    next_ = first_;
+    order_.resize(blocks_.size());
+    for (std::size_t at = 0; at < blocks_.size(); ++at) order_[next_[blocks_[at]]++] = at;
+  }
+  std::size_t Count(std::size_t kernel) const { return first_[kernel + 1] - first_[kernel]; }
   /// Calls take(message) for all messages about a kernel.
   template <class Take>
   void ForEach(std::size_t kernel, const Take& take) const {
-    for (const std::size_t at : of_kernel_[kernel]) {
+    for (const std::size_t at : std::span(order_).subspan(first_[kernel], Count(kernel))) {
       take(std::span(values_).subspan(at * width_, width_));
     }
   }
@@ -47,7 +56,10 @@ class NewtonInbox final : public Inbox {
  private:
   std::size_t width_;
   std::vector<float> values_;
-  std::vector<std::vector<std::size_t>> of_kernel_;
+  std::vector<std::uint32_t> blocks_;
+  std::vector<std::size_t> first_;  // messages order_[first_[i]] .. are about kernel i
+  std::vector<std::size_t> next_;
+  std::vector<std::size_t> order_;
 };
 
 /// base^exponent by squaring: the same bits everywhere, unlike std::pow.
@@ -79,6 +91,7 @@ class NewtonServer final : public Server {
       throw Error("pof-newton's sums are exact for at most 2^19 clients per step, not " +
                   std::to_string(participants));
     }
+    for (const auto& inbox : inboxes) static_cast<NewtonInbox&>(*inbox).Sort();
     run(shape_.blocks, [this, &inboxes](std::size_t i, std::size_t lane) {
       Learn(i, inboxes, static_cast<NewtonInbox&>(*inboxes[lane]));
     });
@@ -143,8 +156,10 @@ class NewtonServer final : public Server {
     if (count == 0) return;
     const std::size_t row_size = NormalEquations::RowLanes(shape_.width);
     lane.z.resize(shape_.width);
-    lane.rows.resize(count * row_size);
-    auto rows = std::span(lane.rows);
+    // Never shrinks: a vector that does grows anew by just what is missing, again and again.
+    if (lane.rows.size() < count * row_size) lane.rows.resize(count * row_size);
+    const auto all = std::span(lane.rows).first(count * row_size);
+    auto rows = all;
     for (const auto& inbox : inboxes) {
       static_cast<NewtonInbox&>(*inbox).ForEach(i, [&](std::span<const float> message) {
         const double length = std::sqrt(SumOfSquares(message));
@@ -160,7 +175,7 @@ class NewtonServer final : public Server {
     // Steps without samples leave theta as it is, so forgetting them can wait till now.
     const double keep = Power(rule_.forgetting, broadcast_.step + 1 - kernel.last);
     kernel.last = broadcast_.step + 1;
-    kernel.equations.Add(lane.rows, keep);
+    kernel.equations.Add(all, keep);
     kernel.samples = keep * kernel.samples + static_cast<double>(count);
     kernel.unsolved = keep * kernel.unsolved + static_cast<double>(count);
     if (kernel.unsolved < rule_.refresh * kernel.samples) return;

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +65,36 @@ TEST(Simulation, DoesNotAllocateInTheStepLoop) {
       const std::size_t before = allocations;
       for (int step = 0; step < 20; ++step) simulation.Step();
       EXPECT_EQ(allocations - before, 0U) << "M = " << per_upload << ", xi = " << xi;
+    }
+  }
+}
+
+TEST(Simulation, DoesNotAllocateInTheStepLoopOfRegressions) {
+  FleetOptions fleet;
+  fleet.clients = 150;
+  fleet.steps = 120;
+  const SyntheticFleet stream(fleet);
+  for (const std::string_view name : {"pof-newton", "local-rls"}) {
+    for (const bool local : {false, true}) {
+      AlgorithmOptions options;
+      options.kernels = 11;
+      options.features = 10;
+      options.budget = 60;
+      options.local_experts = local;
+      options.local_memory = 64;
+      options.local_kernels = 2;
+      options.forgetting = 0.99;
+      const auto algorithm = MakeAlgorithm(name, options, {stream.dimension(), 120, 1});
+      Clients clients(*algorithm, 0, stream.clients());
+      Workers workers(1);
+      Simulation simulation(*algorithm, stream, clients, workers, {});
+      for (int warm = 0; warm < 40; ++warm) simulation.Step();
+      std::size_t before = allocations;
+      for (int step = 0; step < 80; ++step) {
+        simulation.Step();
+        EXPECT_EQ(allocations - before, 0U) << name << ", step " << simulation.step();
+        before = allocations;
+      }
     }
   }
 }
