@@ -132,11 +132,11 @@ class Slow {
   std::vector<SlowLocal> local_;
 };
 
-/// Features and theta are floats, good to 6e-8, and samples reach the server as multiples of 2^-22.
-/// Solutions here are about 1 and their systems' condition is below 1e5, of which theta . z sees
-/// the root: 1e-4 in all. AdaHedge's first rates multiply this by little, since it acts on losses,
-/// which are differences squared.
-constexpr double kTolerance = 1e-4;
+/// Samples reach the server as multiples of 2^-22, which moves what they leave over by
+/// 2^-23 (1 + ||theta||_1), about 1e-6. Predictions move by as much and by the weights' share,
+/// theta itself by 1 / (2 sqrt(ridge)) = 5 times the root of some 300 samples as much at worst.
+constexpr double kTolerance = 1e-5;
+constexpr double kThetaTolerance = 1e-4;
 
 class PofNewton : public testing::TestWithParam<std::tuple<double, bool>> {};
 
@@ -151,7 +151,7 @@ TEST_P(PofNewton, AgreesWithTheSlowVersion) {
   twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kTolerance);
   for (std::size_t i = 0; i < twin::kKernels; ++i) {
     const auto theta = std::span(real.broadcast().model).subspan(i * twin::kWidth, twin::kWidth);
-    EXPECT_LT(twin::RelativeError(theta, slow.theta[i]), kTolerance) << i;
+    EXPECT_LT(twin::RelativeError(theta, slow.theta[i]), kThetaTolerance) << i;
   }
   for (std::size_t k = 0; k < twin::kClients; ++k) {
     const Vector& state = real.states[k];
