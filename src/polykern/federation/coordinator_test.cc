@@ -347,5 +347,64 @@ TEST(Federation, TakesInALateJoinerFromItsFirstMessageOn) {
   EXPECT_EQ(BitsOf(late.Save()), BitsOf(from_the_start.Save()));
 }
 
+TEST(CoordinatorOfPofNewton, ChangesNothingByMessagesThatNoLabelGives) {
+  AlgorithmOptions options;
+  options.kernels = 7;
+  options.features = 5;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, {kDimension, 100, 17});
+  const auto message = [&](std::uint64_t client, float norm) {
+    Updates updates = From(*algorithm, 0, client, 2, 0);
+    updates.values[3] = norm;
+    return updates;
+  };
+  Coordinator coordinator(*algorithm, 4);
+  Coordinator undisturbed(*algorithm, 4);
+  // e^asinh(-1/2) = 0.618 and e^asinh(1/2) = 1.618.
+  for (const float norm : {0.0F, 0.6F, 1.64F, -100.0F}) {
+    for (const Updates& wrong :
+         {message(1, norm), Joined({message(0, 1), message(1, norm), message(2, 1)})}) {
+      EXPECT_THAT([&] { coordinator.Receive(wrong); },
+                  testing::ThrowsMessage<Error>(
+                      AllOf(HasSubstr("client 1"), HasSubstr("kernel 2 has the norm"))));
+    }
+  }
+  EXPECT_THROW(coordinator.Receive(message(1, std::numeric_limits<float>::quiet_NaN())), Error);
+  EXPECT_EQ(coordinator.participants(), 0U);
+  for (Coordinator* each : {&coordinator, &undisturbed}) {
+    each->Receive(Joined({message(0, 0.6181F), message(1, -1.618F), message(2, 1)}));
+    EXPECT_EQ(each->participants(), 3U);
+    each->Commit();
+  }
+  EXPECT_EQ(BitsOf(coordinator.Save()), BitsOf(undisturbed.Save()));
+  // Labels -1/2 and 1/2 (of a feature that points backwards) and 0: theta = -1 / (3 + ridge).
+  EXPECT_NEAR(coordinator.broadcast().model[2 * 10 + 3], -1.0 / 3, 1e-3);
+}
+
+TEST(CoordinatorOfPofNewton, SharesOutItsCommitWithoutChangingABit) {
+  AlgorithmOptions options;
+  options.kernels = 7;
+  options.features = 5;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, {kDimension, 100, 17});
+  Coordinator plain(*algorithm, 3, 2);
+  Coordinator shared(*algorithm, 3, 2);
+  std::vector<std::size_t> jobs;
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    for (Coordinator* each : {&plain, &shared}) {
+      for (std::uint64_t client = 0; client < 3; ++client) {
+        const auto block = static_cast<std::uint32_t>(client + step);
+        each->Receive(From(*algorithm, step, client, block, 0.3F), client % 2);
+      }
+    }
+    plain.Commit();
+    shared.Commit([&](std::size_t count, const auto& job) {
+      jobs.push_back(count);
+      for (std::size_t i = count; i-- > 0;) job(i, i % 2);  // backwards, in both lanes
+    });
+  }
+  EXPECT_THAT(jobs, testing::ElementsAre(7, 7, 7, 7)) << "a job for each kernel";
+  EXPECT_EQ(BitsOf(plain.Save()), BitsOf(shared.Save()));
+  EXPECT_EQ(plain.broadcast().model, shared.broadcast().model);
+}
+
 }  // namespace
 }  // namespace polykern
