@@ -50,7 +50,7 @@ TEST(Paper, RowsCanRunAndSendWhatTheTablesSay) {
     features.push_back(FeaturesOf(row.row.algorithm, options));
     EXPECT_EQ(row.private_weights, row.row.algorithm == "pof-mkl");
     EXPECT_EQ(options.budget, 1000U);
-    EXPECT_EQ(options.exploration, 1);
+    EXPECT_EQ(ExplorationOf(row.row.algorithm, options), 1);
     EXPECT_EQ(options.regularization, 1e-6);
     EXPECT_FALSE(options.learning_rate || options.weight_rate);  // 1 / sqrt(T)
   }

@@ -69,6 +69,20 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsWithPrivateExperts) {
+  Fixture f;
+  AlgorithmOptions options;
+  options.features = 10;
+  options.local_experts = true;
+  options.local_memory = 64;
+  options.forgetting = 0.97;
+  options.refresh = 0.1;
+  f.algorithm = MakeAlgorithm("pof-newton", options, {f.fleet.dimension(), f.fleet.steps(), 5});
+  const Bits alone = RunOn(f, 1);
+  EXPECT_EQ(RunOn(f, 2), alone);
+  EXPECT_EQ(RunOn(f, 7), alone);
+}
+
 class StoppedSimulation : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
@@ -188,6 +202,50 @@ TEST(Simulation, FixedUniformsReplaceEveryDraw) {
   while (!fixed.done()) fixed.Step();
   while (!drawn.done()) drawn.Step();
   EXPECT_NE(fixed.Fingerprint(), drawn.Fingerprint());
+}
+
+constexpr std::size_t kDriftSteps = 400;
+
+/// The mean squared error of pof-newton on a fleet whose laws turn by `drift` radians in all.
+double MseWith(double drift, double forgetting, bool local_experts) {
+  const SyntheticFleet fleet({.clients = 40,
+                              .steps = kDriftSteps,
+                              .sites = 4,
+                              .dimension = 5,
+                              .noise = 0.05,
+                              .drift = drift,
+                              .seed = 9});
+  AlgorithmOptions options;
+  options.kernels = 11;
+  options.features = 20;
+  options.budget = 200;
+  options.forgetting = forgetting;
+  options.local_experts = local_experts;
+  options.local_kernels = 4;
+  options.local_memory = 64;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, {fleet.dimension(), kDriftSteps, 1});
+  Workers workers(2);
+  Clients clients(*algorithm, 0, fleet.clients());
+  Simulation simulation(*algorithm, fleet, clients, workers, {});
+  while (!simulation.done()) simulation.Step();
+  double sum = 0;
+  for (const double mse : simulation.step_mse()) sum += mse;
+  return sum / kDriftSteps;
+}
+
+// Runs with the same samples and features are compared, so their difference is that of the
+// algorithms alone: 20 % with drift, below 1 % without.
+TEST(Simulation, ForgettingPaysWithDriftAndCostsLittleWithout) {
+  const double drifting = MseWith(6, 1, false);
+  EXPECT_LT(MseWith(6, 0.999, false), 0.99 * drifting);
+  EXPECT_LT(MseWith(6, 0.99, false), 0.9 * drifting);
+  const double steady = MseWith(0, 1, false);
+  EXPECT_LT(MseWith(0, 0.999, false), 1.05 * steady);
+  EXPECT_LT(steady, 0.8 * drifting) << "there is nothing to forget";
+}
+
+TEST(Simulation, ForgettingPaysWithDriftForPrivateExpertsToo) {
+  EXPECT_LT(MseWith(6, 0.99, true), 0.9 * MseWith(6, 1, true));
 }
 
 /// Theorem 2 on the synthetic fleet, and the average regret per step as T grows.
