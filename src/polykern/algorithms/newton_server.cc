@@ -119,6 +119,12 @@ class NewtonServer final : public Server {
                   std::to_string(shape_.blocks * SavedSize()) +
                   ": it was made with other settings");
     }
+    for (std::size_t i = 0; i < shape_.blocks; ++i) {
+      const double last = saved[i * SavedSize() + EquationsSize() + shape_.width];
+      if (last >= 0 && last <= static_cast<double>(step)) continue;
+      throw Error("a saved model does not fit step " + std::to_string(step) + ": kernel " +
+                  std::to_string(i) + " has samples of step " + std::to_string(last));
+    }
     for (std::size_t i = 0; i < shape_.blocks; ++i, saved = saved.subspan(SavedSize())) {
       if (saved.empty()) break;
       Kernel& kernel = kernels_[i];

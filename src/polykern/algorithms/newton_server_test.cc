@@ -291,6 +291,23 @@ TEST(NewtonServer, RefusesASavedModelOfAnotherSize) {
   EXPECT_EQ(real.server->Save(), before);
 }
 
+TEST(NewtonServer, RefusesASavedModelOfALaterStep) {
+  Real real({});
+  for (std::uint64_t t = 0; t < 5; ++t) real.Step(DrawStep(t));
+  Vector saved = real.server->Save();
+  Real other({});
+  const Vector before = other.server->Save();
+  EXPECT_THAT([&] { other.server->Load(4, saved); },
+              testing::ThrowsMessage<Error>(AllOf(HasSubstr("step 4"), HasSubstr("kernel 0"))));
+  for (const double bad : {-1.0, std::nan("")}) {
+    saved[2 * kSaved - 3] = bad;
+    EXPECT_THAT([&] { other.server->Load(5, saved); },
+                testing::ThrowsMessage<Error>(HasSubstr("kernel 1")));
+  }
+  EXPECT_EQ(other.server->Save(), before);
+  EXPECT_EQ(other.server->broadcast().step, 0U);
+}
+
 TEST(NewtonServer, NamesKernelAndStepOfASystemThatCannotBeSolved) {
   Real real({});
   Vector saved = real.server->Save();
