@@ -255,7 +255,12 @@ TEST(CheckAlgorithm, RefusesPrivateExpertsThatDoNotFitAClient) {
               AllOf(HasSubstr("8 private experts"), HasSubstr("--local-kernels")));
   EXPECT_THAT(Complaint("pof-newton", beside(1000, 2)), HasSubstr("51 private experts"))
       << "no more than the dictionary has";
-  EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.local_memory = 0; }), "");
+  EXPECT_EQ(Complaint("pof-newton",
+                      [](auto& o) {
+                        o.local_experts = false;
+                        o.local_memory = 0;
+                      }),
+            "");
 }
 
 TEST(CheckAlgorithm, RefusesABadDictionaryBeforeAnythingElse) {

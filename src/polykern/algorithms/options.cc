@@ -105,7 +105,8 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
           "it must lie in [0, 1)");
   Require(options.local_kernels > 0, "--local-kernels", options.local_kernels,
           "it must be at least 1");
-  Require(options.local_memory <= kMostLocalMemory, "--local-memory", options.local_memory,
+  const std::size_t local_memory = options.local_memory.value_or(0);
+  Require(local_memory <= kMostLocalMemory, "--local-memory", local_memory,
           "it must be at most " + std::to_string(kMostLocalMemory) + " KiB");
 }
 

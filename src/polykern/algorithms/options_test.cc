@@ -199,7 +199,6 @@ TEST(CheckOptions, RefusesSettingsOfTheOtherAlgorithmsThatAreNotPositive) {
 TEST(CheckOptions, RefusesSettingsOfTheRegressionsOutOfTheirRanges) {
   for (const double bad : {0.0, -1.0, kInfinity, kNan}) {
     EXPECT_THAT(Complaint([=](auto& o) { o.ridge = bad; }), HasSubstr("--ridge is"));
-    EXPECT_THAT(Complaint([=](auto& o) { o.local_ridge = bad; }), HasSubstr("--local-ridge is"));
   }
   for (const double bad : {0.0, -0.5, 1.0001, kInfinity, kNan}) {
     EXPECT_THAT(Complaint([=](auto& o) { o.forgetting = bad; }),
@@ -213,7 +212,7 @@ TEST(CheckOptions, RefusesSettingsOfTheRegressionsOutOfTheirRanges) {
   EXPECT_THAT(Complaint([](auto& o) { o.local_memory = SIZE_MAX; }),
               AllOf(HasSubstr("--local-memory is"), HasSubstr("at most 1073741824 KiB")));
   EXPECT_EQ(Complaint([](auto& o) {
-              o.ridge = o.local_ridge = o.forgetting = 1e-9;
+              o.ridge = o.forgetting = 1e-9;
               o.refresh = 0.999;
             }),
             "");

@@ -42,14 +42,17 @@ double Clip(double value) {
 /// samples.
 class SlowLocal {
  public:
-  SlowLocal(std::shared_ptr<const KernelBank> bank, double ridge)
-      : bank_(std::move(bank)), ridge_(ridge), samples_(bank_->kernels()) {}
+  /// listen: it corrects nothing before it has as many samples as parameters.
+  SlowLocal(std::shared_ptr<const KernelBank> bank, double ridge, bool listen)
+      : bank_(std::move(bank)), ridge_(ridge), listen_(listen), samples_(bank_->kernels()) {}
 
   Vector Predict(double base, const Vector& x) const {
     Vector f;
     for (std::size_t i = 0; i < bank_->kernels(); ++i) {
       const Vector z = twin::FeaturesOf(*bank_, i, x);
-      f.push_back(Clip(base + twin::Dot(twin::RidgeSolution(samples_[i], ridge_, z.size()), z)));
+      const bool speaks = !listen_ || samples_[i].size() >= z.size();
+      f.push_back(Clip(
+          base + (speaks ? twin::Dot(twin::RidgeSolution(samples_[i], ridge_, z.size()), z) : 0)));
     }
     return f;
   }
@@ -62,6 +65,7 @@ class SlowLocal {
  private:
   std::shared_ptr<const KernelBank> bank_;
   double ridge_;
+  bool listen_;
   std::vector<std::vector<Weighted>> samples_;
 };
 
@@ -77,7 +81,7 @@ class Slow {
  public:
   Slow(const AlgorithmOptions& options, bool local)
       : o_(options),
-        local_(local ? twin::kClients : 0, SlowLocal(LocalBank(), options.local_ridge)) {}
+        local_(local ? twin::kClients : 0, SlowLocal(LocalBank(), options.ridge, true)) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -180,7 +184,7 @@ TEST(LocalRls, AgreesWithTheSlowVersion) {
   AlgorithmOptions options = Options();
   const auto algorithm = NewLocalRls(twin::Bank(), options, kProblem);
   twin::Federation real(*algorithm);
-  std::vector<SlowLocal> local(twin::kClients, SlowLocal(twin::Bank(), options.ridge));
+  std::vector<SlowLocal> local(twin::kClients, SlowLocal(twin::Bank(), options.ridge, false));
   std::vector<twin::SlowAdaHedge> weights(twin::kClients);
   const auto slow = [&](const Step& step) {
     Vector predictions;
