@@ -23,4 +23,8 @@ void AddPkiCommand(CLI::App& program);
 /// store show, export and prune.
 void AddStoreCommand(CLI::App& program);
 
+/// The real federation: its server, and the agent beside a data stream.
+void AddServeCommand(CLI::App& program);
+void AddJoinCommand(CLI::App& program);
+
 }  // namespace polykern

@@ -37,6 +37,8 @@ int Run(int argc, char** argv) {
   polykern::AddRunCommand(program, typed);
   polykern::AddReproduceCommand(program, typed);
   polykern::AddDataCommand(program);
+  polykern::AddServeCommand(program);
+  polykern::AddJoinCommand(program);
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);

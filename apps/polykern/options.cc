@@ -6,8 +6,6 @@
 #include "polykern/core/error.h"
 
 namespace polykern {
-namespace {
-
 DeclaredRange ParseRange(const std::string& text) {
   const auto equals = text.rfind('=');
   const auto colon = text.find(':', equals == std::string::npos ? 0 : equals);
@@ -24,8 +22,6 @@ DeclaredRange ParseRange(const std::string& text) {
     throw Error("--range '" + text + "' is not of the form COLUMN=LOW:HIGH");
   }
 }
-
-}  // namespace
 
 CLI::Validator WholeNumber(std::size_t least) {
   const auto check = [least](const std::string& text) {

@@ -19,6 +19,9 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 /// Of these the last two: --seed and --threads.
 void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);
 
+/// COLUMN=LOW:HIGH; throws Error for anything else.
+DeclaredRange ParseRange(const std::string& text);
+
 /// Refuses anything but a whole number of at least `least`, in words a user understands.
 CLI::Validator WholeNumber(std::size_t least);
 

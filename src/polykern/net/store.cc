@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
 namespace polykern {
@@ -22,22 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kKept = 1'000'000;  // records of steps, and events
 constexpr std::size_t kEventsWaiting = 1000;
-
-std::string Differences(const StoreConfiguration& old, const StoreConfiguration& now) {
-  std::string text;
-  const auto add = [&](const std::string& key, const std::string& from, const std::string& to) {
-    text += (text.empty() ? "" : ", ") + key + ": " + from + " -> " + to;
-  };
-  for (const auto& [key, value] : old) {
-    const auto found = now.find(key);
-    if (found == now.end()) add(key, value, "(not set)");
-    if (found != now.end() && found->second != value) add(key, value, found->second);
-  }
-  for (const auto& [key, value] : now) {
-    if (!old.contains(key)) add(key, "(not set)", value);
-  }
-  return text;
-}
 
 /// Held by whoever writes; readers do not need it. A file of its own: closing any other descriptor
 /// of the database would drop SQLite's locks.

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/net/configuration.h"
+
+namespace polykern {
+
+/// A line of an agent's input.
+struct InputSample {
+  std::uint64_t line = 0;        ///< from 1, the header included
+  std::string problem = {};      ///< what is wrong with the line; then the rest means nothing
+  std::string id = {};           ///< as JSON: what the line calls itself, or its number
+  std::vector<double> x = {};    ///< inputs, not scaled
+  std::optional<double> y = {};  ///< the label, not scaled; none if the line has none
+};
+
+struct ReaderOptions {
+  std::string target = {};  ///< column of the label; empty: the federation's, or y
+  std::string id = "id";    ///< column of the line's name, if there is one
+};
+
+/// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
+/// Which, the first line tells. Inputs are the federation's columns; if these have no names, all
+/// columns but label and name (CSV), or the list "x" (JSON). Use it from one thread.
+class SampleReader {
+ public:
+  /// `what` is the input's name, for messages.
+  SampleReader(std::istream& input, std::string what, const FederationConfiguration& federation,
+               const ReaderOptions& options);
+
+  /// The next line that is not empty; false at the end. Throws Error if the header lacks a column.
+  bool Next(InputSample& sample);
+
+ private:
+  bool ReadLine();
+  void TakeHeader();
+  void TakeRow(InputSample& sample) const;
+  void TakeObject(InputSample& sample) const;
+  std::size_t Find(const std::string& name) const;
+
+  std::istream& input_;
+  const std::string what_;
+  std::vector<std::string> inputs_;  // names, if they have any
+  const std::size_t dimension_;
+  const std::string target_;
+  const std::string id_;
+  std::string text_;
+  std::uint64_t line_ = 0;
+  bool started_ = false;
+  bool json_ = false;
+  char delimiter_ = ',';
+  std::vector<std::string> names_;    // CSV: of all columns
+  std::vector<std::size_t> columns_;  // CSV: of the inputs
+  std::size_t target_column_ = 0;
+  std::optional<std::size_t> id_column_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/error.h"
+#include "polykern/data/text.h"
+#include "polykern/net/configuration.h"
+#include "polykern/net/rounds.h"
+#include "polykern/net/server.h"
+#include "polykern/net/store.h"
+
+namespace polykern {
+namespace {
+
+/// Rates of 1 / sqrt(T) need a T; of a federation without an end, this.
+constexpr std::size_t kEndlessHorizon = 10'000;
+
+/// Everything `polykern serve` can be told.
+struct ServeOptions {
+  ServerOptions server;
+  RoundsOptions rounds;
+  FederationConfiguration federation;
+  std::string store = "store.db";
+  std::vector<std::string> columns;
+  std::vector<DeclaredRange> ranges;
+  std::string target;
+  std::string target_range;
+  std::string scaling;
+  double deadline = 10;
+};
+
+Quorum ParseQuorum(const std::string& text) {
+  if (text == "all") return {};
+  Quorum quorum;
+  double number = 0;
+  const bool percent = text.ends_with('%');
+  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const bool whole = number >= 1 && number <= 1e9 &&
+                     number == static_cast<double>(static_cast<std::uint64_t>(number));
+  if (error != std::errc() || stop != end || !(percent ? number > 0 && number <= 100 : whole)) {
+    throw Error("--quorum '" + text +
+                "' is not all, a number of clients, or a percentage like 60%");
+  }
+  if (percent) {
+    quorum.share = number / 100;
+  } else {
+    quorum.count = static_cast<std::uint64_t>(number);
+  }
+  return quorum;
+}
+
+/// The ranges of the columns, or what is wrong with them.
+void Complete(ServeOptions& o) {
+  FederationConfiguration& f = o.federation;
+  if (o.scaling.empty()) o.scaling = o.ranges.empty() ? "none" : "range";
+  f.scaling = o.scaling;
+  for (const std::string& name : o.columns) f.columns.push_back({name, 0, 1});
+  for (const DeclaredRange& declared : o.ranges) {
+    const auto column = std::ranges::find(f.columns, declared.column, &ColumnRange::name);
+    if (column == f.columns.end()) {
+      throw Error("--range is given for " + Quoted(declared.column) + "; " +
+                  Suggest(declared.column, o.columns));
+    }
+    *column = {declared.column, declared.range.low, declared.range.high};
+  }
+  if (f.scaling == "range" && (o.columns.empty() || o.ranges.size() != o.columns.size())) {
+    throw Error("--scaling range needs --columns, and a --range COLUMN=LOW:HIGH for each of them");
+  }
+  f.target.name = o.target;
+  if (!o.target_range.empty()) {
+    const Range range = ParseRange(o.target + "=" + o.target_range).range;
+    f.target = {o.target, range.low, range.high};
+  } else if (f.scaling != "none") {
+    throw Error("--target-range LOW:HIGH is needed: labels are scaled to [0, 1] by it");
+  }
+  if (f.problem.dimension == 0) f.problem.dimension = o.columns.size();
+  if (f.problem.dimension == 0) {
+    throw Error("say how many inputs a sample has: --columns NAME,NAME,... or --dimension D");
+  }
+  if (f.problem.horizon == 0) {
+    f.problem.horizon = o.rounds.steps > 0 ? o.rounds.steps : kEndlessHorizon;
+  }
+  o.rounds.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * o.deadline));
+}
+
+void Execute(ServeOptions o) {
+  Complete(o);
+  // Only this thread hears of them; gRPC's threads inherit the mask.
+  sigset_t endings;
+  sigemptyset(&endings);
+  sigaddset(&endings, SIGTERM);
+  sigaddset(&endings, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &endings, nullptr);
+
+  const ConfigurationTexts texts = ToTexts(o.federation);
+  const FederationConfiguration federation = FromTexts(texts);  // what clients will understand
+  const auto algorithm = MakeAlgorithm(federation);
+  Store store(o.store, texts);
+  Rounds rounds(*algorithm, texts, store, o.rounds);
+  const FederationServer server(o.server, algorithm->shape(), rounds);
+  std::cout << "listening on " << server.address() << ": " << federation.algorithm << ", step "
+            << rounds.status().step << ", " << Count(rounds.status().enrolled, "client")
+            << (o.server.insecure ? ", INSECURE" : "") << std::endl;
+
+  std::string told;
+  bool ended = false;
+  for (;;) {
+    constexpr timespec kLook{0, 200'000'000};
+    if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
+    const RoundsStatus status = rounds.status();
+    if (!status.failure.empty()) throw Error(status.failure);
+    const std::string trouble = !status.trouble.empty() ? status.trouble : server.trouble();
+    if (trouble != told && !trouble.empty()) std::cerr << "polykern: " << trouble << std::endl;
+    if (trouble != told && trouble.empty()) std::cerr << "polykern: it works again" << std::endl;
+    told = trouble;
+    if (status.finished && !ended) {
+      std::cout << "finished after " << Count(status.step, "step")
+                << "; clients may still fetch the model" << std::endl;
+      ended = true;
+    }
+  }
+  const RoundsStatus status = rounds.status();
+  std::cout << "stopped at step " << status.step << ": " << Count(status.accepted, "update")
+            << " counted, " << status.late << " late, " << status.duplicates << " sent twice, "
+            << status.rejected << " rejected" << std::endl;
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App& program) {
+  auto o = std::make_shared<ServeOptions>();
+  CLI::App& serve = *program.add_subcommand(
+      "serve",
+      "Run a federation's server. It goes on where its store is, for as long as you like.\n"
+      "Example: polykern serve --listen 0.0.0.0:7433 --columns temperature,wind --scaling range "
+      "--range temperature=-40:50,wind=0:60 --target power --target-range 0:3000");
+  AddConfigOption(serve);
+  const auto group = [](const char* name, CLI::Option* option) { option->group(name); };
+  group("Server", serve.add_option("--listen", o->server.listen, "HOST:PORT; port 0: any")
+                      ->capture_default_str());
+  group("Server", serve
+                      .add_option("--certificates", o->server.certificates,
+                                  "The authority's folder (polykern pki init)")
+                      ->capture_default_str());
+  group("Server", serve.add_option("--store", o->store, "File that remembers everything")
+                      ->capture_default_str());
+  group("Server", serve.add_flag("--insecure", o->server.insecure,
+                                 "No certificates, on the loopback only: for trials"));
+  group("Server", serve.add_flag("--insecure-anywhere-i-know-what-i-am-doing",
+                                 o->server.insecure_anywhere, "--insecure on every address"));
+  group("Rounds", serve
+                      .add_option("--clients", o->rounds.roster,
+                                  "The only clients, numbered in this order (default: whoever has "
+                                  "a certificate)")
+                      ->delimiter(','));
+  group("Rounds", serve.add_option_function<std::string>(
+                      "--quorum", [o](const std::string& t) { o->rounds.quorum = ParseQuorum(t); },
+                      "Clients that must answer a step: all, a number, or a share like 60% "
+                      "(default: all)"));
+  group("Rounds", serve
+                      .add_option("--deadline", o->deadline,
+                                  "Seconds after a step's first update when a quorum ends it")
+                      ->check(CLI::Range(0.0, 1e6))
+                      ->capture_default_str());
+  group("Rounds", serve.add_option("-s,--steps", o->rounds.steps, "Steps; 0: without end")
+                      ->check(WholeNumber(0))
+                      ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--max-clients", o->rounds.most_clients,
+                                  "Most clients, if --clients does not name them")
+                      ->check(WholeNumber(1))
+                      ->capture_default_str());
+  group("Data",
+        serve.add_option("--columns", o->columns, "Input columns, in order")->delimiter(','));
+  group("Data", serve
+                    .add_option("--dimension", o->federation.problem.dimension,
+                                "Inputs per sample, if they have no names")
+                    ->check(WholeNumber(1)));
+  group("Data", serve
+                    .add_option("--scaling", o->scaling,
+                                "Of inputs: range, norm (divided by --norm) or none (default: "
+                                "range if there are ranges)")
+                    ->check(CLI::IsMember({"none", "norm", "range"})));
+  group("Data", serve
+                    .add_option_function<std::vector<std::string>>(
+                        "--range",
+                        [o](const std::vector<std::string>& texts) {
+                          for (const auto& text : texts) o->ranges.push_back(ParseRange(text));
+                        },
+                        "COLUMN=LOW:HIGH for each input; values outside are clipped")
+                    ->delimiter(','));
+  group("Data", serve.add_option("--norm", o->federation.norm, "Largest norm of a sample's inputs")
+                    ->check(CLI::PositiveNumber));
+  group("Data", serve.add_option("-t,--target", o->target, "The column to predict"));
+  group("Data", serve.add_option("--target-range", o->target_range,
+                                 "LOW:HIGH, scaled to [0, 1]; labels outside are clipped"));
+  AddAlgorithmOptions(serve, o->federation.options);
+  group("Algorithm", serve.add_option("-a,--algorithm", o->federation.algorithm, "Algorithm")
+                         ->capture_default_str());
+  group("Algorithm",
+        serve
+            .add_option("-M,--kernels-per-upload", o->federation.options.kernels_per_upload,
+                        "pof-*: M, kernels a client sends per step (default: 1; "
+                        "pof-newton: by the budget)")
+            ->check(WholeNumber(1)));
+  group("Algorithm", serve
+                         .add_option("--horizon", o->federation.problem.horizon,
+                                     "T in rates of 1/sqrt(T) (default: --steps, or 10000)")
+                         ->check(WholeNumber(1)));
+  group("Algorithm",
+        serve.add_option("--seed", o->federation.problem.seed, "Seed of everything random")
+            ->check(WholeNumber(0))
+            ->capture_default_str());
+  serve.callback([o] { Execute(*o); });
+}
+
+}  // namespace polykern

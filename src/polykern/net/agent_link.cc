@@ -1,0 +1,218 @@
+#include "polykern/net/agent_link.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <ctime>
+#include <filesystem>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/random.h>
+
+#include "polykern/core/error.h"
+#include "polykern/net/authority.h"
+#include "polykern/net/byte_buffer-inl.h"
+#include "polykern/net/certificates.h"
+#include "polykern/net/private_files.h"
+#include "polykern/net/wire.h"
+
+namespace polykern {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A number in [0, 1) that no other agent has: agents must not come back all at once.
+double Jitter() {
+  std::uint32_t bits = 0;
+  if (getrandom(&bits, sizeof bits, 0) != sizeof bits) return 0.5;
+  return static_cast<double>(bits) / 0x1p32;
+}
+
+/// One connection, from its hello to its end. gRPC calls the On-functions.
+class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  Stream(grpc::GenericStub& stub, grpc::ClientContext& context, AgentLink::Handler& handler)
+      : context_(context), handler_(handler) {
+    stub.PrepareBidiStreamingCall(&context, kJoinMethod, {}, this);
+  }
+
+  void Begin(std::string hello) {
+    AddHold();  // Send may write until nothing more can be read
+    Send(std::move(hello));
+    StartRead(&in_);
+    StartCall();
+  }
+
+  void Send(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    waiting_ = std::move(bytes);
+    Pump();
+  }
+
+  grpc::Status Wait() {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return status_.has_value(); });
+    return *status_;
+  }
+
+  void OnReadDone(bool ok) override {
+    if (ok && handler_.Received(TakeBytes(in_))) {
+      StartRead(&in_);
+      return;
+    }
+    if (ok) context_.TryCancel();
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    RemoveHold();
+  }
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (ok && !closed_) Pump();
+  }
+  void OnDone(const grpc::Status& status) override {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    done_.notify_all();
+  }
+
+ private:
+  void Pump() {
+    if (writing_ || !waiting_) return;
+    out_ = ShareBytes(std::make_shared<const std::string>(*std::exchange(waiting_, {})));
+    writing_ = true;
+    StartWrite(&out_);
+  }
+
+  grpc::ClientContext& context_;
+  AgentLink::Handler& handler_;
+  grpc::ByteBuffer in_;
+
+  std::mutex mutex_;  // for all that follows
+  std::condition_variable done_;
+  grpc::ByteBuffer out_;
+  std::optional<std::string> waiting_;
+  bool writing_ = false;
+  bool closed_ = false;
+  std::optional<grpc::Status> status_;
+};
+
+std::shared_ptr<grpc::ChannelCredentials> Credentials(const LinkOptions& options) {
+  if (options.insecure) {
+    if (!IsClientName(options.name)) {
+      throw Error("without certificates a client needs a name of its own: give --name");
+    }
+    return grpc::InsecureChannelCredentials();
+  }
+  const std::filesystem::path folder(options.certificates);
+  const std::string path = (folder / "client.crt").string();
+  const KeyPair own{ReadWholeFile(path), ReadWholeFile((folder / "client.key").string())};
+  CheckKeyPair(own, path);
+  const CertificateFacts facts = ReadCertificate(own.certificate, path);
+  if (facts.valid.until <= std::time(nullptr)) {
+    throw Error(path + ": expired on " + DateText(facts.valid.until) +
+                "; get a new one with `polykern pki issue " + facts.name + " --renew`");
+  }
+  grpc::SslCredentialsOptions ssl;
+  ssl.pem_root_certs = ReadWholeFile((folder / "ca.crt").string());
+  ssl.pem_private_key = own.key;
+  ssl.pem_cert_chain = own.certificate;
+  return grpc::SslCredentials(ssl);
+}
+
+bool IsRefusal(grpc::StatusCode code) {
+  using grpc::StatusCode;
+  return code == StatusCode::PERMISSION_DENIED || code == StatusCode::UNAUTHENTICATED ||
+         code == StatusCode::FAILED_PRECONDITION || code == StatusCode::UNIMPLEMENTED;
+}
+
+}  // namespace
+
+class AgentLink::Parts {
+ public:
+  Parts(const LinkOptions& options, Handler& handler)
+      : options_(options), handler_(handler), credentials_(Credentials(options)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+
+  void Send(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->Send(std::move(bytes));
+  }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    milliseconds wait = options_.first_wait;
+    while (!stop.stop_requested()) {
+      const auto began = std::chrono::steady_clock::now();
+      const grpc::Status status = Connect(stop);
+      if (stop.stop_requested()) return;
+      handler_.Lost(status.ok() ? "the server ended the connection" : status.error_message(),
+                    IsRefusal(status.error_code()));
+      // A connection that lasted was a good one: begin again with short waits.
+      if (std::chrono::steady_clock::now() - began > wait) wait = options_.first_wait;
+      milliseconds now = handler_.Wait();
+      if (now.count() == 0) {
+        now = milliseconds(
+            static_cast<std::int64_t>(static_cast<double>(wait.count()) * (0.5 + 0.5 * Jitter())));
+        wait = std::min(2 * wait, options_.longest_wait);
+      }
+      std::unique_lock lock(mutex_);
+      pause_.wait_for(lock, stop, now, [] { return false; });
+    }
+  }
+
+  /// One connection from beginning to end.
+  grpc::Status Connect(const std::stop_token& stop) {
+    grpc::ChannelArguments arguments;
+    const int keepalive = static_cast<int>(options_.keepalive.count());
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    // gRPC's own back-off, which attempts would share, stays out of ours.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
+    grpc::GenericStub stub(grpc::CreateCustomChannel(options_.server, credentials_, arguments));
+    grpc::ClientContext context;
+    if (options_.insecure) context.AddMetadata(kNameHeader, options_.name);
+    Stream stream(stub, context, handler_);
+    {
+      const std::lock_guard lock(mutex_);
+      stream_ = &stream;
+    }
+    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    stream.Begin(handler_.Greet());
+    const grpc::Status status = stream.Wait();
+    const std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+    return status;
+  }
+
+  const LinkOptions options_;
+  Handler& handler_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  std::mutex mutex_;  // for what follows
+  std::condition_variable_any pause_;
+  Stream* stream_ = nullptr;
+  std::jthread thread_;
+};
+
+AgentLink::AgentLink(const LinkOptions& options, Handler& handler)
+    : parts_(std::make_unique<Parts>(options, handler)) {}
+
+AgentLink::~AgentLink() = default;
+
+void AgentLink::Send(std::string bytes) {
+  parts_->Send(std::move(bytes));
+}
+
+}  // namespace polykern

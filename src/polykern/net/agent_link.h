@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace polykern {
+
+struct LinkOptions {
+  std::string server = "127.0.0.1:7433";  ///< HOST:PORT
+  std::string certificates = {};  ///< folder with ca.crt, client.crt, client.key (`pki issue`)
+  bool insecure = false;          ///< no certificates; the server must be insecure, too
+  std::string name = {};          ///< insecure: who this is
+  /// Between attempts: from the first to the last, doubling, each time multiplied by a random
+  /// number between 1/2 and 1.
+  std::chrono::milliseconds first_wait{100};
+  std::chrono::milliseconds longest_wait{10'000};
+  std::chrono::milliseconds keepalive{10'000};  ///< a silent server is asked whether it is there
+};
+
+/// An agent's connection to its server: connects, and connects again, until destroyed. It carries
+/// bytes and knows nothing of what they mean.
+///
+/// The constructor throws Error if certificates are missing, damaged or out of their time. Send may
+/// be called from any thread.
+class AgentLink {
+ public:
+  /// What the owner does with a connection. Called from the link's threads, one call at a time.
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    /// The first message of a new connection.
+    virtual std::string Greet() = 0;
+    /// A message came. False: the connection is of no use.
+    virtual bool Received(std::string_view bytes) = 0;
+    /// How long the server wants this agent to stay away; 0: it said nothing.
+    virtual std::chrono::milliseconds Wait() = 0;
+    /// The connection ended, or did not come about. `refused`: the server will not have us.
+    virtual void Lost(const std::string& why, bool refused) = 0;
+  };
+
+  AgentLink(const LinkOptions& options, Handler& handler);
+  ~AgentLink();
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  /// On the connection of now; dropped if there is none. What waits to be sent is replaced.
+  void Send(std::string bytes);
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/options.h"
+
+namespace polykern {
+
+/// A column of the clients' data, and the range its values are scaled by.
+struct ColumnRange {
+  std::string name = {};
+  double low = 0;
+  double high = 1;
+};
+
+/// What a federation is: server and clients must agree on all of it, or their numbers would not
+/// mean the same. A plain value.
+struct FederationConfiguration {
+  std::string algorithm = "pof-mkl";
+  AlgorithmOptions options = {};
+  /// The seed is the user's: that of `polykern run` gives the same federation.
+  Problem problem = {};
+  std::string scaling = "none";           ///< of the inputs: none, norm or range
+  double norm = 1;                        ///< norm: what inputs are divided by
+  std::vector<ColumnRange> columns = {};  ///< the inputs in order; empty: they have no names
+  ColumnRange target = {};                ///< scaled to [0, 1] unless scaling is none
+};
+
+/// Names and values: how a configuration is stored and sent. What is not set has no name here.
+using ConfigurationTexts = std::map<std::string, std::string>;
+ConfigurationTexts ToTexts(const FederationConfiguration& configuration);
+
+/// The same configuration, every bit of it. Throws Error for a name it does not know, one that is
+/// missing, and a value it cannot read.
+FederationConfiguration FromTexts(const ConfigurationTexts& texts);
+
+/// What differs, in words: "seed: 1 -> 2"; empty if nothing does.
+std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts& now);
+
+/// The federation's algorithm, with the features that the simulator's first repetition draws.
+/// Throws Error as MakeAlgorithm does, and for a problem without inputs.
+std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration);
+
+}  // namespace polykern

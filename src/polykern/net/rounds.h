@@ -1,0 +1,181 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/federation/coordinator.h"
+#include "polykern/net/store.h"
+#include "polykern/net/wire.h"
+
+namespace polykern {
+
+/// How many clients must have answered before a step may end: a number, or a share of those
+/// enrolled.
+struct Quorum {
+  std::uint64_t count = 0;  ///< 0: the share counts
+  double share = 1;         ///< in (0, 1]; 1: everybody
+
+  std::uint64_t Of(std::uint64_t enrolled) const;
+};
+
+struct RoundsOptions {
+  Quorum quorum = {};
+  /// After a step's first update, the step ends when a quorum has answered and either everybody
+  /// who is connected has, or this much time has passed.
+  std::chrono::milliseconds deadline{10'000};
+  std::uint64_t steps = 0;  ///< the federation ends after so many; 0: never
+  /// The only clients, numbered in this order; empty: whoever has a certificate, as they come.
+  std::vector<std::string> roster = {};
+  std::size_t most_clients = 10'000;  ///< enrolled, unless there is a roster
+  /// When somebody for whom there is no room shall come back.
+  std::chrono::milliseconds retry_earliest{1'000};
+  std::chrono::milliseconds retry_latest{30'000};
+  std::size_t most_violations = 5;        ///< so many, and a client is sent away
+  std::chrono::milliseconds ban{60'000};  ///< for so long
+};
+
+/// Why a connection is ended.
+struct Ending {
+  enum class Kind {
+    kRefused,   ///< not allowed in, and trying again will not help
+    kVersion,   ///< speaks another version of the protocol
+    kBusy,      ///< come back later
+    kReplaced,  ///< the same client has a newer connection
+    kBroken,    ///< what it sends is no message
+  };
+  Kind kind = Kind::kRefused;
+  std::string reason = {};
+};
+
+/// What a connection should do next: send a message, end, or nothing for now.
+struct Outgoing {
+  std::shared_ptr<const std::string> message = nullptr;  ///< shared: many clients get the same one
+  std::optional<Ending> ending = {};
+};
+
+/// What the rounds have seen since they began, and where they are.
+struct RoundsStatus {
+  std::uint64_t step = 0;  ///< committed
+  bool finished = false;
+  std::size_t enrolled = 0;
+  std::size_t connected = 0;
+  std::uint64_t answered = 0;  ///< updates of the open step
+  std::uint64_t accepted = 0;
+  std::uint64_t late = 0;        ///< updates for a step that had ended, dropped
+  std::uint64_t duplicates = 0;  ///< sent again after a lost connection, dropped
+  std::uint64_t rejected = 0;
+  std::string trouble = {};  ///< why steps are not being committed for now: no room on the disk
+  std::string failure = {};  ///< why no step can ever be committed again; the server must stop
+};
+
+/// A federation's rounds without a transport: who is connected, which updates count, when a step
+/// ends. A step is in the store before anybody hears of it. Time is an argument, never read.
+///
+/// Any thread may call anything; a mutex makes one call at a time. Nothing here throws after the
+/// constructor: what a client does wrong is answered to it, and `failure` says when the store
+/// fails.
+class Rounds {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Session = std::uint64_t;
+
+  /// A connection as the rounds see it. Wake is called from any thread, without any lock, when Take
+  /// may have something new. Held by shared_ptr because a wake may cross the connection's end.
+  class Peer {
+   public:
+    virtual ~Peer() = default;
+    virtual void Wake() = 0;
+  };
+
+  /// Goes on where the store is. Algorithm and store must outlive it. Throws Error if the store
+  /// does not fit.
+  Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Store& store,
+         const RoundsOptions& options);
+
+  /// A client whose identity is proven. An earlier connection of the same client is ended. A
+  /// refusal is a session as well: Take says so.
+  Session Join(const std::string& name, const Hello& hello, std::shared_ptr<Peer> peer, Time now);
+
+  /// An update of this session's client; its number in `updates` is overwritten.
+  void Receive(Session session, Updates updates, Time now);
+  /// Bytes came that are no message, or not one for now: the connection ends.
+  void Broken(Session session, const std::string& why, Time now);
+  void Leave(Session session, Time now);
+  /// Ends every connection of a client that may no longer take part.
+  void Expel(const std::string& name, const std::string& why, Time now);
+
+  /// What this session should do now. A slow one gets the newest model, whatever it missed.
+  Outgoing Take(Session session);
+
+  /// Ends steps whose deadline has passed and tries again what a full disk has stopped; to be
+  /// called a few times in a deadline.
+  void Tick(Time now);
+
+  RoundsStatus status() const;
+
+ private:
+  struct Client {
+    std::string name;
+    std::uint64_t answered = 0;  // 1 + the last step it answered
+    std::uint64_t rejected = 0;  // since the last commit
+    std::size_t violations = 0;
+    Time banned_until{};
+    std::optional<Session> session;
+  };
+  struct Link {
+    std::optional<std::uint64_t> client;  // none: refused
+    std::shared_ptr<Peer> peer;
+    bool welcomed = false;
+    std::uint64_t sent = 0;      // the newest model it was given
+    std::uint64_t answered = 0;  // 1 + the last step it answered on this connection
+    std::deque<std::string> notes;
+    std::optional<Ending> ending;
+  };
+  class Locked;
+
+  std::uint64_t Enrol(const std::string& name);
+  std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
+  void End(Link& link, Ending::Kind kind, const std::string& reason);
+  void Detach(Link& link);
+  void Violation(Link& link, std::uint64_t step, const std::string& reason, Time now);
+  void EndStepIfDue(Time now);
+  void TryCommit(Time now);
+  std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
+  Busy RetryWindow(const std::string& reason) const;
+  bool finished() const { return options_.steps > 0 && told_.step >= options_.steps; }
+
+  const ModelShape shape_;
+  const ConfigurationTexts configuration_;
+  const RoundsOptions options_;
+
+  mutable std::mutex mutex_;  // for all that follows
+  Store& store_;
+  Coordinator coordinator_;
+  Broadcast told_;                         // the model that is committed; clients may have it
+  std::vector<std::uint64_t> changed_at_;  // per block: the step whose model changed it
+  std::map<std::uint64_t, std::shared_ptr<const std::string>> changes_;  // to told_, by step
+  std::unordered_map<std::string, std::uint64_t> numbers_;
+  std::vector<Client> clients_;
+  std::unordered_map<Session, Link> links_;
+  Session next_session_ = 1;
+  std::size_t connected_ = 0;
+  std::size_t unanswered_ = 0;           // connected, and not counted in the open step
+  std::vector<std::uint64_t> answered_;  // numbers counted in the open step
+  std::optional<Time> deadline_;         // of the open step
+  bool uncommitted_ = false;             // the coordinator is a step ahead of the store
+  Time try_again_{};
+  RoundsStatus counts_;
+  std::vector<std::shared_ptr<Peer>> wake_;
+};
+
+}  // namespace polykern

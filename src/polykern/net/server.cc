@@ -1,0 +1,368 @@
+#include "polykern/net/server.h"
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
+#include "polykern/core/error.h"
+#include "polykern/net/admission.h"
+#include "polykern/net/authority.h"
+#include "polykern/net/byte_buffer-inl.h"
+#include "polykern/net/certificates.h"
+#include "polykern/net/private_files.h"
+
+namespace polykern {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{20};
+constexpr std::chrono::seconds kLookAtLists{1};
+constexpr std::chrono::seconds kCheckEverybody{60};  // certificates expire, too
+constexpr std::chrono::seconds kGoodbye{2};
+
+Rounds::Time Now() {
+  return std::chrono::steady_clock::now();
+}
+
+grpc::Status StatusOf(const Ending& ending) {
+  using Kind = Ending::Kind;
+  const auto code = [&] {
+    switch (ending.kind) {
+      case Kind::kRefused:
+        return grpc::StatusCode::PERMISSION_DENIED;
+      case Kind::kVersion:
+        return grpc::StatusCode::FAILED_PRECONDITION;
+      case Kind::kBusy:
+        return grpc::StatusCode::RESOURCE_EXHAUSTED;
+      case Kind::kReplaced:
+        return grpc::StatusCode::ABORTED;
+      case Kind::kBroken:
+        return grpc::StatusCode::INVALID_ARGUMENT;
+    }
+    return grpc::StatusCode::UNKNOWN;
+  };
+  return {code(), ending.reason};
+}
+
+/// One connection of one client. gRPC calls OnReadDone and OnWriteDone, each one at a time; the
+/// rounds call Wake.
+class Call final : public grpc::ServerGenericBidiReactor,
+                   public Rounds::Peer,
+                   public std::enable_shared_from_this<Call> {
+ public:
+  Call(Rounds& rounds, Verdict who, std::string certificate)
+      : rounds_(rounds), who_(std::move(who)), certificate_(std::move(certificate)) {}
+
+  const Verdict& who() const { return who_; }
+  const std::string& certificate() const { return certificate_; }
+
+  /// Lives until OnDone, whoever else holds it.
+  void Begin(std::function<void()> done) {
+    self_ = shared_from_this();
+    done_ = std::move(done);
+    StartRead(&in_);
+  }
+  void Refuse(const grpc::Status& status, std::function<void()> done) {
+    self_ = shared_from_this();
+    done_ = std::move(done);
+    End(status);
+  }
+
+  bool SilentSince(Rounds::Time time) const {
+    const std::lock_guard lock(mutex_);
+    return !session_ && !ended_ && began_ < time;
+  }
+
+  void End(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    EndLocked(status);
+  }
+
+  void Wake() override {
+    const std::lock_guard lock(mutex_);
+    Pump();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {  // the client has gone, or has nothing more to say
+      LeaveRounds();
+      End(grpc::Status::OK);
+      return;
+    }
+    try {
+      Handle(DecodeClientMessage(TakeBytes(in_)));
+    } catch (const Error& error) {
+      Fail(error.what());
+      return;
+    }
+    StartRead(&in_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (end_) {
+      Finish(*end_);
+    } else if (ok) {
+      Pump();
+    }
+  }
+
+  void OnDone() override {
+    LeaveRounds();
+    done_();
+    const auto last = std::move(self_);
+  }
+
+ private:
+  void Handle(ClientMessage message) {
+    const auto session = Session();
+    if (const auto* hello = std::get_if<Hello>(&message)) {
+      if (session) throw Error("a second hello came on one connection");
+      const Rounds::Session joined = rounds_.Join(who_.name, *hello, shared_from_this(), Now());
+      const std::lock_guard lock(mutex_);
+      session_ = joined;
+      Pump();
+      return;
+    }
+    if (!session) throw Error("an update came before the hello");
+    rounds_.Receive(*session, std::move(std::get<Updates>(message)), Now());
+  }
+
+  void Fail(const std::string& why) {
+    if (const auto session = Session()) {
+      rounds_.Broken(*session, why, Now());
+    } else {
+      End(StatusOf({Ending::Kind::kBroken, why}));
+    }
+  }
+
+  std::optional<Rounds::Session> Session() const {
+    const std::lock_guard lock(mutex_);
+    return session_;
+  }
+
+  void LeaveRounds() {
+    if (const auto session = Session()) rounds_.Leave(*session, Now());
+  }
+
+  /// Sends what there is to send, one message at a time: never a queue.
+  void Pump() {
+    if (writing_ || ended_ || !session_) return;
+    const Outgoing next = rounds_.Take(*session_);
+    if (next.message != nullptr) {
+      out_ = ShareBytes(next.message);
+      writing_ = true;
+      StartWrite(&out_);
+    } else if (next.ending) {
+      EndLocked(StatusOf(*next.ending));
+    }
+  }
+
+  void EndLocked(const grpc::Status& status) {
+    if (ended_) return;
+    ended_ = true;
+    if (writing_) {
+      end_ = status;
+    } else {
+      Finish(status);
+    }
+  }
+
+  Rounds& rounds_;
+  const Verdict who_;
+  const std::string certificate_;
+  const Rounds::Time began_ = Now();
+  std::function<void()> done_;
+  std::shared_ptr<Call> self_;
+  grpc::ByteBuffer in_;  // the reader's alone
+
+  mutable std::mutex mutex_;  // for all that follows; the rounds' own comes after it
+  grpc::ByteBuffer out_;
+  std::optional<Rounds::Session> session_;
+  bool writing_ = false;
+  bool ended_ = false;
+  std::optional<grpc::Status> end_;
+};
+
+bool IsLoopback(const std::string& listen) {
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+std::shared_ptr<grpc::ServerCredentials> Credentials(const AuthorityPaths& paths) {
+  const KeyPair server{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
+  CheckKeyPair(server, paths.server_certificate);
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = ReadWholeFile(paths.certificate);
+  options.pem_key_cert_pairs.push_back({server.key, server.certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+std::string Text(grpc::string_ref text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+class FederationServer::Service final : public grpc::CallbackGenericService {
+ public:
+  Service(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
+      : options_(options), rounds_(rounds) {
+    if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
+      throw Error("--insecure listens on the loopback only, not on " + options.listen +
+                  "; use certificates (polykern pki init), or listen on 127.0.0.1");
+    }
+    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
+    if (!options.insecure) {
+      const AuthorityPaths paths(options.certificates);
+      admission_.emplace(paths.certificate, paths.revocations);
+      credentials = Credentials(paths);
+    }
+    const auto milliseconds = [](auto time) { return static_cast<int>(time.count()); };
+    grpc::ServerBuilder builder;
+    builder.RegisterCallbackGenericService(this);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(LongestClientMessage(shape)));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.keepalive));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.keepalive));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    int port = 0;
+    builder.AddListeningPort(options.listen, credentials, &port);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      throw Error("cannot listen on " + options.listen +
+                  "; is the address right, and the port free?");
+    }
+    address_ = options.listen.substr(0, options.listen.rfind(':')) + ":" + std::to_string(port);
+    ticker_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+  }
+
+  ~Service() override {
+    ticker_.request_stop();
+    ticker_.join();
+    server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
+    server_->Wait();
+    std::unique_lock lock(mutex_);
+    gone_.wait(lock, [this] { return calls_.empty(); });
+  }
+
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    std::string certificate;
+    Verdict who = WhoIs(*context, certificate);
+    const auto call = std::make_shared<Call>(rounds_, std::move(who), std::move(certificate));
+    std::list<std::shared_ptr<Call>>::iterator place;
+    bool room = false;
+    {
+      const std::lock_guard lock(mutex_);
+      room = calls_.size() < options_.most_connections;
+      place = calls_.insert(calls_.end(), call);
+    }
+    const auto done = [this, place] {
+      const std::lock_guard lock(mutex_);
+      calls_.erase(place);
+      if (calls_.empty()) gone_.notify_all();
+    };
+    if (context->method() != kJoinMethod) {
+      call->Refuse({grpc::StatusCode::UNIMPLEMENTED, "there is no " + context->method()}, done);
+    } else if (!call->who().good()) {
+      call->Refuse({grpc::StatusCode::UNAUTHENTICATED, call->who().reason}, done);
+    } else if (!room) {
+      call->Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, "the server has no room"}, done);
+    } else {
+      call->Begin(done);
+    }
+    return call.get();
+  }
+
+  const std::string& address() const { return address_; }
+  std::string trouble() const { return admission_ ? admission_->trouble() : std::string(); }
+
+ private:
+  Verdict WhoIs(const grpc::GenericCallbackServerContext& context, std::string& certificate) {
+    if (!admission_) {
+      const auto& metadata = context.client_metadata();
+      const auto name = metadata.find(kNameHeader);
+      if (name != metadata.end() && IsClientName(Text(name->second))) {
+        return {Text(name->second), "", ""};
+      }
+      return {"", "", std::string("a client must say its name in ") + kNameHeader};
+    }
+    const auto shown = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+    if (!shown.empty()) certificate = Text(shown.front());
+    return admission_->Check(certificate);
+  }
+
+  /// What has to be done from time to time.
+  void Watch(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wait;
+    auto looked = Now();
+    auto checked = looked;
+    for (;;) {
+      std::unique_lock lock(mutex);
+      if (wait.wait_for(lock, stop, kTick, [] { return false; }) || stop.stop_requested()) return;
+      const auto now = Now();
+      rounds_.Tick(now);
+      if (now - looked < kLookAtLists) continue;
+      looked = now;
+      for (const auto& call : Calls()) {
+        if (call->SilentSince(now - options_.hello_time)) {
+          call->End({grpc::StatusCode::DEADLINE_EXCEEDED, "no hello came"});
+        }
+      }
+      if (!admission_ || (!admission_->Refresh() && now - checked < kCheckEverybody)) continue;
+      checked = now;
+      for (const auto& call : Calls()) {
+        const Verdict verdict = admission_->Check(call->certificate());
+        if (verdict.good()) continue;
+        rounds_.Expel(call->who().name, verdict.reason, now);
+        call->End({grpc::StatusCode::PERMISSION_DENIED, verdict.reason});
+      }
+    }
+  }
+
+  std::vector<std::shared_ptr<Call>> Calls() {
+    const std::lock_guard lock(mutex_);
+    return {calls_.begin(), calls_.end()};
+  }
+
+  const ServerOptions options_;
+  Rounds& rounds_;
+  std::optional<Admission> admission_;
+  std::string address_;
+  std::mutex mutex_;  // for the calls
+  std::condition_variable gone_;
+  std::list<std::shared_ptr<Call>> calls_;
+  std::unique_ptr<grpc::Server> server_;
+  std::jthread ticker_;
+};
+
+FederationServer::FederationServer(const ServerOptions& options, const ModelShape& shape,
+                                   Rounds& rounds)
+    : service_(std::make_unique<Service>(options, shape, rounds)) {}
+
+FederationServer::~FederationServer() = default;
+
+std::string FederationServer::address() const {
+  return service_->address();
+}
+
+std::string FederationServer::trouble() const {
+  return service_->trouble();
+}
+
+}  // namespace polykern

@@ -1,0 +1,211 @@
+#include "polykern/net/wire.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "polykern/core/error.h"
+#include "polykern/v1/federation.pb.h"
+
+namespace polykern {
+namespace {
+
+/// Texts that others will print: short, on one line.
+constexpr std::size_t kLongestReason = 1000;
+
+template <typename Field, typename T>
+void Put(const std::vector<T>& values, Field& field) {
+  field.Add(values.begin(), values.end());
+}
+
+template <typename T, typename Field>
+std::vector<T> Get(const Field& field) {
+  return {field.begin(), field.end()};
+}
+
+std::string OneLine(const std::string& text) {
+  std::string line = text.substr(0, kLongestReason);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
+  return line;
+}
+
+void PutModel(const ModelChange& change, v1::Model& model) {
+  model.set_step(change.step);
+  model.set_finished(change.finished);
+  Put(change.blocks, *model.mutable_kernels());
+  Put(change.values, *model.mutable_values());
+  Put(change.weights, *model.mutable_weights());
+}
+
+ModelChange GetModel(const v1::Model& model) {
+  return {model.step(), model.finished(), Get<std::uint32_t>(model.kernels()),
+          Get<float>(model.values()), Get<double>(model.weights())};
+}
+
+template <typename Message>
+Message Parse(std::string_view bytes) {
+  Message message;
+  if (bytes.size() > std::numeric_limits<int>::max() ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw Error(std::to_string(bytes.size()) + " bytes came that are no message of the protocol");
+  }
+  return message;
+}
+
+}  // namespace
+
+std::string Encode(const Hello& hello) {
+  v1::ClientMessage message;
+  message.mutable_hello()->set_version(hello.version);
+  message.mutable_hello()->set_next_step(hello.next_step);
+  return message.SerializeAsString();
+}
+
+std::string Encode(const Updates& updates) {
+  assert(updates.size() == 1);
+  v1::ClientMessage message;
+  v1::Update& update = *message.mutable_update();
+  update.set_step(updates.step);
+  Put(updates.blocks, *update.mutable_kernels());
+  Put(updates.values, *update.mutable_values());
+  Put(updates.losses, *update.mutable_losses());
+  return message.SerializeAsString();
+}
+
+std::string Encode(const Welcome& welcome) {
+  v1::ServerMessage message;
+  v1::Welcome& out = *message.mutable_welcome();
+  out.set_version(welcome.version);
+  out.set_client(welcome.client);
+  out.mutable_configuration()->insert(welcome.configuration.begin(), welcome.configuration.end());
+  PutModel(welcome.model, *out.mutable_model());
+  return message.SerializeAsString();
+}
+
+std::string Encode(const ModelChange& change) {
+  v1::ServerMessage message;
+  PutModel(change, *message.mutable_model());
+  return message.SerializeAsString();
+}
+
+std::string Encode(const Rejection& rejection) {
+  v1::ServerMessage message;
+  message.mutable_verdict()->set_step(rejection.step);
+  message.mutable_verdict()->set_reason(OneLine(rejection.reason));
+  return message.SerializeAsString();
+}
+
+std::string Encode(const Busy& busy) {
+  v1::ServerMessage message;
+  message.mutable_busy()->set_earliest_milliseconds(busy.earliest_milliseconds);
+  message.mutable_busy()->set_latest_milliseconds(busy.latest_milliseconds);
+  message.mutable_busy()->set_reason(OneLine(busy.reason));
+  return message.SerializeAsString();
+}
+
+ClientMessage DecodeClientMessage(std::string_view bytes) {
+  const auto message = Parse<v1::ClientMessage>(bytes);
+  if (message.has_hello()) return Hello{message.hello().version(), message.hello().next_step()};
+  if (!message.has_update()) throw Error("a message came that is neither a hello nor an update");
+  const v1::Update& update = message.update();
+  Updates updates;
+  updates.step = update.step();
+  updates.clients = {0};
+  updates.blocks = Get<std::uint32_t>(update.kernels());
+  updates.first = {0, updates.blocks.size()};
+  updates.values = Get<float>(update.values());
+  updates.losses = Get<float>(update.losses());
+  return updates;
+}
+
+ServerMessage DecodeServerMessage(std::string_view bytes) {
+  const auto message = Parse<v1::ServerMessage>(bytes);
+  switch (message.kind_case()) {
+    case v1::ServerMessage::kWelcome: {
+      const v1::Welcome& in = message.welcome();
+      return Welcome{in.version(),
+                     in.client(),
+                     {in.configuration().begin(), in.configuration().end()},
+                     GetModel(in.model())};
+    }
+    case v1::ServerMessage::kModel:
+      return GetModel(message.model());
+    case v1::ServerMessage::kVerdict:
+      return Rejection{message.verdict().step(), OneLine(message.verdict().reason())};
+    case v1::ServerMessage::kBusy:
+      return Busy{message.busy().earliest_milliseconds(), message.busy().latest_milliseconds(),
+                  OneLine(message.busy().reason())};
+    case v1::ServerMessage::KIND_NOT_SET:
+      break;
+  }
+  throw Error("a message came from the server that is of no known kind");
+}
+
+// A varint has at most 10 bytes, a field's tag and length at most 12.
+
+std::size_t LongestClientMessage(const ModelShape& shape) {
+  return 128 + 4 * shape.update_size() + 5 * shape.blocks_per_update;
+}
+
+std::size_t LongestServerMessage(const ModelShape& shape) {
+  constexpr std::size_t kConfiguration = std::size_t{1} << 22;
+  return kConfiguration + 4 * shape.model_size() + 5 * shape.blocks + 8 * WeightsOf(shape);
+}
+
+std::size_t WeightsOf(const ModelShape& shape) {
+  if (shape.losses_per_update == 0) return 0;
+  return shape.losses_per_update == shape.blocks_per_update ? shape.blocks
+                                                            : shape.losses_per_update;
+}
+
+ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,
+                       std::vector<std::uint32_t> blocks) {
+  ModelChange change;
+  change.step = now.step;
+  change.weights = now.weights;
+  change.values.reserve(blocks.size() * shape.width);
+  for (const std::uint32_t block : blocks) {
+    const auto values = std::span(now.model).subspan(block * shape.width, shape.width);
+    change.values.insert(change.values.end(), values.begin(), values.end());
+  }
+  change.blocks = std::move(blocks);
+  return change;
+}
+
+void ApplyModel(const ModelShape& shape, const ModelChange& change, Broadcast& broadcast) {
+  const auto fail = [&](const char* why) {
+    throw Error("the model of step " + std::to_string(change.step) + " cannot be used: " + why);
+  };
+  if (change.blocks.size() > shape.blocks ||
+      change.values.size() != change.blocks.size() * shape.width) {
+    fail("its parts have inconsistent lengths");
+  }
+  if (change.weights.size() != WeightsOf(shape)) fail("it has another number of weights");
+  const auto finite = [](auto value) { return std::isfinite(value); };
+  if (!std::ranges::all_of(change.values, finite) || !std::ranges::all_of(change.weights, finite)) {
+    fail("it holds a number that is not finite");
+  }
+  std::vector<bool> seen(shape.blocks);
+  for (const std::uint32_t block : change.blocks) {
+    if (block >= shape.blocks || seen[block]) fail("it names a kernel twice, or one too high");
+    seen[block] = true;
+  }
+  if (broadcast.model.empty() && change.blocks.size() != shape.blocks) {
+    fail("it is the first one and lacks kernels");
+  }
+  broadcast.step = change.step;
+  broadcast.model.resize(shape.model_size());
+  broadcast.weights = change.weights;
+  for (std::size_t i = 0; i < change.blocks.size(); ++i) {
+    std::ranges::copy(
+        std::span(change.values).subspan(i * shape.width, shape.width),
+        broadcast.model.begin() + static_cast<std::ptrdiff_t>(change.blocks[i] * shape.width));
+  }
+}
+
+}  // namespace polykern

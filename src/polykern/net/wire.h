@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "polykern/algorithms/messages.h"
+#include "polykern/net/configuration.h"
+
+namespace polykern {
+
+/// The messages of proto/polykern/v1/federation.proto as plain structs, to bytes and back. Pure
+/// functions; any thread may call anything. Decoding takes any bytes: what is not a message throws
+/// Error, and nothing is trusted beyond its form (CheckUpdates and ApplyModel do the rest).
+
+inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kOldestProtocolVersion = 1;
+inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
+
+struct Hello {
+  std::uint32_t version = kProtocolVersion;
+  std::uint64_t next_step = 0;  ///< the first step that the client has not answered
+};
+
+/// A new step: what changed in the model since the last message on the same connection.
+struct ModelChange {
+  std::uint64_t step = 0;
+  bool finished = false;                   ///< no more updates are taken
+  std::vector<std::uint32_t> blocks = {};  ///< distinct
+  std::vector<float> values = {};          ///< blocks x width
+  std::vector<double> weights = {};        ///< as in Broadcast, all of them
+};
+
+struct Welcome {
+  std::uint32_t version = kProtocolVersion;
+  std::uint64_t client = 0;
+  ConfigurationTexts configuration = {};
+  ModelChange model = {};  ///< with every block
+};
+
+struct Rejection {
+  std::uint64_t step = 0;
+  std::string reason = {};
+};
+
+struct Busy {
+  std::uint32_t earliest_milliseconds = 0;
+  std::uint32_t latest_milliseconds = 0;
+  std::string reason = {};
+};
+
+/// Updates are those of one client, whose number is left 0: the connection tells who it is.
+using ClientMessage = std::variant<Hello, Updates>;
+using ServerMessage = std::variant<Welcome, ModelChange, Rejection, Busy>;
+
+std::string Encode(const Hello& hello);
+/// Of one client; its number and probability are not sent.
+std::string Encode(const Updates& updates);
+std::string Encode(const Welcome& welcome);
+std::string Encode(const ModelChange& change);
+std::string Encode(const Rejection& rejection);
+std::string Encode(const Busy& busy);
+
+ClientMessage DecodeClientMessage(std::string_view bytes);
+ServerMessage DecodeServerMessage(std::string_view bytes);
+
+/// No message of a client is longer.
+std::size_t LongestClientMessage(const ModelShape& shape);
+std::size_t LongestServerMessage(const ModelShape& shape);
+
+/// The server's own weights that go with a model of this shape.
+std::size_t WeightsOf(const ModelShape& shape);
+
+/// The blocks of `now` given by `blocks`.
+ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,
+                       std::vector<std::uint32_t> blocks);
+
+/// Brings a broadcast up to date; an empty one needs a change with every block. Throws Error, and
+/// changes nothing, if the change does not fit the shape or holds a number that is not finite.
+void ApplyModel(const ModelShape& shape, const ModelChange& change, Broadcast& broadcast);
+
+}  // namespace polykern

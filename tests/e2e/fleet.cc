@@ -1,0 +1,77 @@
+// polykern_fleet DIR ALGORITHM CLIENTS STEPS DIMENSION SEED [N D M]: runs the simulator on the
+// synthetic fleet and writes each client's samples to DIR/K.csv and its predictions to DIR/K.txt, a
+// line per step, every bit of them.
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/core/random.h"
+#include "polykern/data/synthetic.h"
+#include "polykern/sim/simulation.h"
+
+namespace {
+
+std::string Exactly(double value) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+}
+
+void Run(const std::vector<std::string>& arguments) {
+  using namespace polykern;
+  const std::string& folder = arguments.at(0);
+  const auto number = [&](std::size_t i) { return std::stoull(arguments.at(i)); };
+  FleetOptions fleet_options;
+  fleet_options.clients = number(2);
+  fleet_options.steps = number(3);
+  fleet_options.dimension = number(4);
+  fleet_options.seed = number(5);
+  const SyntheticFleet fleet(fleet_options);
+  AlgorithmOptions options;
+  if (arguments.size() > 6) options.kernels = number(6);
+  if (arguments.size() > 7) options.features = number(7);
+  if (arguments.size() > 8) options.kernels_per_upload = number(8);
+  // As the simulator's first repetition draws its features.
+  const std::uint64_t seed = Random(fleet_options.seed, Purpose::kRepetition, 0).Bits();
+  const auto algorithm =
+      MakeAlgorithm(arguments.at(1), options, {fleet.dimension(), fleet.steps(), seed});
+  Clients clients(*algorithm, 0, fleet.clients());
+  Workers workers(1);
+  Simulation::Options keep;
+  keep.keep_predictions = true;
+  Simulation simulation(*algorithm, fleet, clients, workers, keep);
+  while (!simulation.done()) simulation.Step();
+
+  for (std::size_t k = 0; k < fleet.clients(); ++k) {
+    std::ofstream samples(folder + "/" + std::to_string(k) + ".csv");
+    std::ofstream predictions(folder + "/" + std::to_string(k) + ".txt");
+    for (std::size_t i = 0; i < fleet.dimension(); ++i) samples << "x" << i << ",";
+    samples << "y\n";
+    SampleBlock block;
+    for (std::size_t t = 0; t < fleet.steps(); ++t) {
+      fleet.Read(t, k, 1, block);
+      for (const float x : block.x) samples << Exactly(static_cast<double>(x)) << ",";
+      samples << Exactly(block.y[0]) << '\n';
+      predictions << Exactly(simulation.predictions()[t * fleet.clients() + k]) << '\n';
+    }
+    if (!samples || !predictions) throw Error(folder + ": cannot be written to");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    Run({argv + 1, argv + argc});
+    return EXIT_SUCCESS;
+  } catch (const std::exception& error) {
+    std::cerr << "polykern_fleet: " << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
+}
