@@ -29,3 +29,21 @@ def polykern(tmp_path):
         )
 
     return run
+
+
+@pytest.fixture
+def federation(tmp_path):
+    """federation("pof-mkl", steps=40) makes one; what still runs of it is killed in the end."""
+    from federation import Federation  # needs more of the environment than other tests
+
+    made = []
+
+    def make(*arguments, **options):
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Federation(folder, *arguments, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

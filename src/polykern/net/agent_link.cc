@@ -62,7 +62,11 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     return *status_;
   }
 
+  /// After Wait: has anything been read?
+  bool greeted() const { return greeted_; }
+
   void OnReadDone(bool ok) override {
+    greeted_ |= ok;
     if (ok && handler_.Received(TakeBytes(in_))) {
       StartRead(&in_);
       return;
@@ -94,6 +98,7 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   grpc::ClientContext& context_;
   AgentLink::Handler& handler_;
   grpc::ByteBuffer in_;
+  bool greeted_ = false;
 
   std::mutex mutex_;  // for all that follows
   std::condition_variable done_;
@@ -151,13 +156,16 @@ class AgentLink::Parts {
   void Run(const std::stop_token& stop) {
     milliseconds wait = options_.first_wait;
     while (!stop.stop_requested()) {
-      const auto began = std::chrono::steady_clock::now();
-      const grpc::Status status = Connect(stop);
+      bool greeted = false;
+      const grpc::Status status = Connect(stop, greeted);
       if (stop.stop_requested()) return;
       handler_.Lost(status.ok() ? "the server ended the connection" : status.error_message(),
                     IsRefusal(status.error_code()));
-      // A connection that lasted was a good one: begin again with short waits.
-      if (std::chrono::steady_clock::now() - began > wait) wait = options_.first_wait;
+      // The server was there and only went away: come back soon, unless it sent us away.
+      if (greeted && status.error_code() != grpc::StatusCode::ABORTED &&
+          status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) {
+        wait = options_.first_wait;
+      }
       milliseconds now = handler_.Wait();
       if (now.count() == 0) {
         now = milliseconds(
@@ -169,8 +177,8 @@ class AgentLink::Parts {
     }
   }
 
-  /// One connection from beginning to end.
-  grpc::Status Connect(const std::stop_token& stop) {
+  /// One connection from beginning to end; has the server said anything?
+  grpc::Status Connect(const std::stop_token& stop, bool& greeted) {
     grpc::ChannelArguments arguments;
     const int keepalive = static_cast<int>(options_.keepalive.count());
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive);
@@ -192,6 +200,7 @@ class AgentLink::Parts {
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
     stream.Begin(handler_.Greet());
     const grpc::Status status = stream.Wait();
+    greeted = stream.greeted();
     const std::lock_guard lock(mutex_);
     stream_ = nullptr;
     return status;

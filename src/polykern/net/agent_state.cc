@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include <google/protobuf/stubs/logging.h>
 #include <openssl/sha.h>
 
 #include "polykern/core/error.h"
@@ -59,6 +60,7 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
 
 std::optional<AgentState> ReadAgentState(const std::string& path) {
   if (!FileExists(path)) return {};
+  const google::protobuf::LogSilencer quiet;
   v1::AgentState message;
   const bool parsed = message.ParseFromString(ReadWholeFile(path));
   if (parsed && message.format() > kFormat) {

@@ -7,13 +7,15 @@
 #include <span>
 #include <utility>
 
+#include <google/protobuf/stubs/logging.h>
+
 #include "polykern/core/error.h"
 #include "polykern/v1/federation.pb.h"
 
 namespace polykern {
 namespace {
 
-/// Texts that others will print: short, on one line.
+/// Texts that others will print: short, on one line, plain ASCII.
 constexpr std::size_t kLongestReason = 1000;
 
 template <typename Field, typename T>
@@ -29,7 +31,7 @@ std::vector<T> Get(const Field& field) {
 std::string OneLine(const std::string& text) {
   std::string line = text.substr(0, kLongestReason);
   for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+    if (c < ' ' || c > '~') c = c < 0 ? '?' : ' ';
   }
   return line;
 }
@@ -49,6 +51,7 @@ ModelChange GetModel(const v1::Model& model) {
 
 template <typename Message>
 Message Parse(std::string_view bytes) {
+  const google::protobuf::LogSilencer quiet;  // it would print what it does not like
   Message message;
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {

@@ -1,0 +1,97 @@
+#include "polykern/net/configuration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+
+FederationConfiguration Some() {
+  FederationConfiguration some;
+  some.algorithm = "pof-newton";
+  some.options.kernels = 7;
+  some.options.features = 5;
+  some.options.learning_rate = 0.1;
+  some.options.schedule = Schedule::kAnytime;
+  some.options.loss = {LossKind::kHuber, 1.0 / 3};
+  some.options.weighting = Weighting::kAggregating;
+  some.options.orthogonal = true;
+  some.problem = {2, 50, 0xffffffffffffffffU};
+  some.scaling = "range";
+  some.columns = {{"wind, gusts: m/s", 0, 60.1}, {"", -1e-300, 1}};
+  some.target = {"power of it", -5, 1e9};
+  return some;
+}
+
+TEST(AConfiguration, ComesBackFromItsTextsWithEveryBit) {
+  const ConfigurationTexts texts = ToTexts(Some());
+  const FederationConfiguration back = FromTexts(texts);
+  EXPECT_EQ(ToTexts(back), texts);
+  EXPECT_EQ(back.algorithm, "pof-newton");
+  EXPECT_EQ(back.options.kernels, 7U);
+  EXPECT_EQ(back.options.features, 5U);
+  EXPECT_EQ(back.options.kernels_per_upload, std::nullopt);
+  EXPECT_EQ(back.options.learning_rate, 0.1);
+  EXPECT_EQ(back.options.schedule, Schedule::kAnytime);
+  EXPECT_EQ(back.options.loss.kind, LossKind::kHuber);
+  EXPECT_EQ(back.options.loss.delta, 1.0 / 3);
+  EXPECT_EQ(back.options.weighting, Weighting::kAggregating);
+  EXPECT_TRUE(back.options.orthogonal);
+  EXPECT_FALSE(back.options.hessian_free);
+  EXPECT_EQ(back.problem.seed, 0xffffffffffffffffU);
+  ASSERT_EQ(back.columns.size(), 2U);
+  EXPECT_EQ(back.columns[0].name, "wind, gusts: m/s");
+  EXPECT_EQ(back.columns[0].high, 60.1);
+  EXPECT_EQ(back.columns[1].low, -1e-300);
+  EXPECT_EQ(back.target.name, "power of it");
+}
+
+TEST(AConfiguration, NamesWhatIsWrongWithItsTexts) {
+  const auto expect = [](const char* name, const char* value, const char* words) {
+    ConfigurationTexts texts = ToTexts(Some());
+    if (value == nullptr) {
+      texts.erase(name);
+    } else {
+      texts[name] = value;
+    }
+    try {
+      FromTexts(texts);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(words));
+    }
+  };
+  expect("kernels", nullptr, "lacks kernels");
+  expect("kernels", "-1", "kernels '-1'");
+  expect("kernels", "7 ", "kernels '7 '");
+  expect("ridge", "nan", "ridge 'nan'");
+  expect("orthogonal", "maybe", "orthogonal 'maybe'");
+  expect("loss", "", "loss ''");
+  expect("target", "1:0 x", "target '1:0 x'");
+  expect("hue", "red", "has hue");
+  expect("column.1", nullptr, "1 columns");
+  expect("column.3", "0:1 x", "has column.3");
+}
+
+TEST(AConfiguration, SaysWhatDiffersFromAnother) {
+  EXPECT_EQ(Differences({{"a", "1"}, {"b", "2"}}, {{"a", "1"}, {"b", "2"}}), "");
+  EXPECT_EQ(Differences({{"a", "1"}, {"b", "2"}}, {{"b", "3"}, {"c", "4"}}),
+            "a: 1 -> (not set), b: 2 -> 3, c: (not set) -> 4");
+}
+
+TEST(AConfiguration, NeedsInputsAndAHorizon) {
+  FederationConfiguration configuration;
+  configuration.problem = {0, 10, 1};
+  EXPECT_THROW(MakeAlgorithm(configuration), Error);
+  configuration.problem = {3, 0, 1};
+  EXPECT_THROW(MakeAlgorithm(configuration), Error);
+  configuration.problem = {3, 10, 1};
+  EXPECT_EQ(MakeAlgorithm(configuration)->name(), "pof-mkl");
+}
+
+}  // namespace
+}  // namespace polykern

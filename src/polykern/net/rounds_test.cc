@@ -1,0 +1,308 @@
+#include "polykern/net/rounds.h"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CountingPeer final : public Rounds::Peer {
+ public:
+  void Wake() override { ++wakes; }
+  int wakes = 0;
+};
+
+/// A client of the rounds: what it was given, and what it answers.
+struct TestClient {
+  std::shared_ptr<CountingPeer> peer = std::make_shared<CountingPeer>();
+  Rounds::Session session = 0;
+};
+
+class RoundsOfAFederation : public testing::Test {
+ protected:
+  RoundsOfAFederation() {
+    folder_ =
+        std::filesystem::path(testing::TempDir()) /
+        ("rounds_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    configuration_.options.kernels = 4;
+    configuration_.options.features = 2;
+    configuration_.options.kernels_per_upload = 2;
+    configuration_.problem = {3, 100, 1};
+    algorithm_ = MakeAlgorithm(configuration_);
+    options_.roster = {"a", "b", "c"};
+  }
+  ~RoundsOfAFederation() override {
+    rounds_.reset();
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Start() {
+    rounds_.reset();
+    store_.reset();
+    store_.emplace((folder_ / "store.db").string(), ToTexts(configuration_));
+    rounds_.emplace(*algorithm_, ToTexts(configuration_), *store_, options_);
+  }
+
+  TestClient Join(const std::string& name, Hello hello = {}) {
+    TestClient client;
+    client.session = rounds_->Join(name, hello, client.peer, now_);
+    return client;
+  }
+
+  std::optional<ServerMessage> Next(const TestClient& client) {
+    const Outgoing out = rounds_->Take(client.session);
+    if (out.message == nullptr) return {};
+    return DecodeServerMessage(*out.message);
+  }
+  std::optional<Ending> EndOf(const TestClient& client) {
+    return rounds_->Take(client.session).ending;
+  }
+  template <typename T>
+  T Expect(const TestClient& client) {
+    const auto message = Next(client);
+    const T* got = message ? std::get_if<T>(&*message) : nullptr;
+    EXPECT_NE(got, nullptr);
+    return got != nullptr ? *got : T();
+  }
+
+  void Answer(const TestClient& client, std::uint64_t step, std::uint32_t kernel = 0,
+              float value = 1) {
+    Updates updates;
+    updates.step = step;
+    updates.clients = {99};  // what a client claims to be does not matter
+    updates.first = {0, 1};
+    updates.blocks = {kernel};
+    updates.values.assign(4, value);
+    rounds_->Receive(client.session, std::move(updates), now_);
+  }
+
+  std::uint64_t step() const { return rounds_->status().step; }
+
+  std::filesystem::path folder_;
+  FederationConfiguration configuration_;
+  std::unique_ptr<Algorithm> algorithm_;
+  RoundsOptions options_;
+  std::optional<Store> store_;
+  std::optional<Rounds> rounds_;
+  Rounds::Time now_{seconds(1000)};
+};
+
+TEST_F(RoundsOfAFederation, WelcomeAClientWithItsNumberAndTheWholeModel) {
+  Start();
+  const TestClient b = Join("b");
+  EXPECT_GT(b.peer->wakes, 0);
+  const auto welcome = Expect<Welcome>(b);
+  EXPECT_EQ(welcome.client, 1U);
+  EXPECT_EQ(welcome.configuration, ToTexts(configuration_));
+  EXPECT_THAT(welcome.model.blocks, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(Next(b), std::nullopt);
+}
+
+TEST_F(RoundsOfAFederation, EndAStepWhenEverybodyHasAnsweredAndSendWhatChanged) {
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (const auto& client : clients) Expect<Welcome>(client);
+  Answer(clients[0], 0, 1, 3);
+  Answer(clients[2], 0, 2, 3);
+  EXPECT_EQ(step(), 0U);
+  now_ += seconds(100000);  // all means all, whatever the deadline
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U);
+  Answer(clients[1], 0, 1, 3);
+  EXPECT_EQ(step(), 1U);
+  for (const auto& client : clients) {
+    const auto change = Expect<ModelChange>(client);
+    EXPECT_EQ(change.step, 1U);
+    EXPECT_THAT(change.blocks, ElementsAre(1, 2));
+    EXPECT_THAT(change.values, ElementsAre(-2, -2, -2, -2, -1, -1, -1, -1));  // means of three
+    EXPECT_EQ(Next(client), std::nullopt);
+  }
+}
+
+TEST_F(RoundsOfAFederation, GiveASlowClientTheNewestModelAndNoQueue) {
+  options_.quorum.count = 1;
+  options_.deadline = milliseconds(0);
+  Start();
+  const TestClient fast = Join("a");
+  const TestClient slow = Join("b");
+  Expect<Welcome>(slow);
+  for (std::uint32_t t = 0; t < 3; ++t) Answer(fast, t, t);
+  const auto change = Expect<ModelChange>(slow);
+  EXPECT_EQ(change.step, 3U);
+  EXPECT_THAT(change.blocks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(Next(slow), std::nullopt);
+}
+
+TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
+  options_.quorum.share = 0.6;  // two of three
+  options_.deadline = seconds(10);
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  Answer(clients[0], 0);
+  now_ += seconds(11);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U) << "one is no quorum";
+  Answer(clients[1], 0);
+  EXPECT_EQ(step(), 1U) << "the deadline has passed";
+  Answer(clients[2], 0);
+  EXPECT_EQ(rounds_->status().late, 1U);
+  EXPECT_EQ(rounds_->status().rejected, 0U);
+  Answer(clients[0], 1);
+  Answer(clients[1], 1);
+  rounds_->Tick(now_ + seconds(9));
+  EXPECT_EQ(step(), 1U);
+  rounds_->Tick(now_ + seconds(10));
+  EXPECT_EQ(step(), 2U);
+}
+
+TEST_F(RoundsOfAFederation, DoNotWaitForThoseWhoLeft) {
+  options_.quorum.count = 2;
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  Answer(clients[0], 0);
+  Answer(clients[1], 0);
+  EXPECT_EQ(step(), 0U);
+  rounds_->Leave(clients[2].session, now_);
+  EXPECT_EQ(step(), 1U);
+}
+
+TEST_F(RoundsOfAFederation, CountAnAnswerOnceWhateverTheConnection) {
+  Start();
+  const TestClient first = Join("a");
+  Answer(first, 0);
+  const TestClient again = Join("a");
+  EXPECT_EQ(EndOf(first)->kind, Ending::Kind::kReplaced);
+  Expect<Welcome>(again);
+  Answer(again, 0);  // it cannot know that the first one arrived
+  EXPECT_EQ(Next(again), std::nullopt);
+  EXPECT_EQ(rounds_->status().duplicates, 1U);
+  Answer(again, 0);  // but now it could
+  EXPECT_THAT(Expect<Rejection>(again).reason, HasSubstr("answered already"));
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+  rounds_->Leave(first.session, now_);
+  EXPECT_EQ(rounds_->status().connected, 1U);
+}
+
+TEST_F(RoundsOfAFederation, GoOnAfterARestartAndAskForOpenAnswersAgain) {
+  Start();
+  for (const char* name : {"a", "b", "c"}) Answer(Join(name), 0);
+  const TestClient a = Join("a");
+  Answer(a, 1, 0, 5);
+  Start();
+  EXPECT_EQ(step(), 1U);
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  EXPECT_EQ(Expect<Welcome>(clients[0]).model.step, 1U);
+  Expect<Welcome>(clients[1]);
+  for (const auto& client : clients) Answer(client, 1, 0, 5);
+  EXPECT_EQ(step(), 2U);
+  EXPECT_THAT(Expect<ModelChange>(clients[1]).values, ElementsAre(-6, -6, -6, -6));
+  for (const StoredClient& client : store_->clients()) EXPECT_EQ(client.accepted, 2U);
+}
+
+TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
+  options_.most_violations = 3;
+  options_.ban = seconds(60);
+  Start();
+  const TestClient a = Join("a");
+  Expect<Welcome>(a);
+  Answer(a, 7);
+  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("the server is at step 0"));
+  Answer(a, 0, 4);
+  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("no kernel 4"));
+  EXPECT_EQ(EndOf(a), std::nullopt);
+  Answer(a, 0, 0, 1e9F);
+  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("above 512"));
+  EXPECT_EQ(Expect<Busy>(a).latest_milliseconds, 30000U);
+  EXPECT_EQ(EndOf(a)->kind, Ending::Kind::kBusy);
+  const TestClient back = Join("a");
+  Expect<Busy>(back);
+  EXPECT_EQ(EndOf(back)->kind, Ending::Kind::kBusy);
+  Answer(back, 0);
+  EXPECT_EQ(rounds_->status().accepted, 0U);
+  now_ += seconds(60);
+  const TestClient later = Join("a");
+  Expect<Welcome>(later);
+  Answer(later, 0);
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+}
+
+TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
+  Start();
+  EXPECT_EQ(EndOf(Join("d"))->kind, Ending::Kind::kRefused);
+  EXPECT_EQ(EndOf(Join("a", {.version = 2, .next_step = 0}))->kind, Ending::Kind::kVersion);
+  EXPECT_EQ(rounds_->status().connected, 0U);
+  options_.roster.clear();
+  options_.most_clients = 4;
+  Start();
+  EXPECT_EQ(Expect<Welcome>(Join("d")).client, 3U);
+  const TestClient e = Join("e");
+  EXPECT_THAT(Expect<Busy>(e).reason, HasSubstr("no room"));
+  EXPECT_EQ(EndOf(e)->kind, Ending::Kind::kBusy);
+}
+
+TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {
+  options_.quorum.count = 1;
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (const auto& client : clients) Expect<Welcome>(client);
+  Answer(clients[0], 0);
+  rounds_->Expel("b", "revoked", now_);
+  EXPECT_EQ(EndOf(clients[1])->reason, "revoked");
+  EXPECT_EQ(step(), 0U);
+  rounds_->Broken(clients[2].session, "noise", now_);
+  Expect<Rejection>(clients[2]);
+  EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBroken);
+  EXPECT_EQ(step(), 1U) << "nobody else is connected";
+}
+
+TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
+  options_.steps = 1;
+  options_.roster = {"a"};
+  Start();
+  const TestClient a = Join("a");
+  EXPECT_FALSE(Expect<Welcome>(a).model.finished);
+  Answer(a, 0);
+  EXPECT_TRUE(Expect<ModelChange>(a).finished);
+  Answer(a, 1);
+  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("ended"));
+  Start();
+  EXPECT_TRUE(Expect<Welcome>(Join("a")).model.finished);
+}
+
+TEST_F(RoundsOfAFederation, RefuseAStoreWhoseClientsHaveOtherNumbers) {
+  Start();
+  options_.roster = {"b", "a", "c"};
+  EXPECT_THROW(Start(), Error);
+  options_.roster = {"a", "b"};
+  EXPECT_THROW(Start(), Error);
+  options_.roster = {"a", "b", "c", "d"};
+  EXPECT_NO_THROW(Start());
+}
+
+TEST(AQuorum, IsANumberOrAShareOfTheEnrolled) {
+  EXPECT_EQ(Quorum{}.Of(8), 8U);
+  EXPECT_EQ(Quorum{}.Of(0), 1U);
+  EXPECT_EQ((Quorum{.count = 3}.Of(8)), 3U);
+  EXPECT_EQ((Quorum{.count = 0, .share = 0.5}.Of(7)), 4U);
+  EXPECT_EQ((Quorum{.count = 0, .share = 0.01}.Of(7)), 1U);
+}
+
+}  // namespace
+}  // namespace polykern

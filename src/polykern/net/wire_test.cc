@@ -1,0 +1,181 @@
+#include "polykern/net/wire.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr ModelShape kShape{.blocks = 4, .width = 3, .blocks_per_update = 2};
+
+Updates SomeUpdates() {
+  Updates updates;
+  updates.step = 1ULL << 40;
+  updates.clients = {77};
+  updates.first = {0, 2};
+  updates.blocks = {3, 0};
+  updates.values = {1.5F, -0.0F, std::numeric_limits<float>::denorm_min(), 1e30F, 0.1F, -2};
+  updates.losses = {0.25F};
+  updates.probability = {0.5};
+  return updates;
+}
+
+template <typename T>
+std::string BytesOf(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+TEST(Wire, CarriesEveryBitOfAnUpdateAndNothingPrivate) {
+  const Updates sent = SomeUpdates();
+  const auto message = DecodeClientMessage(Encode(sent));
+  const auto& got = std::get<Updates>(message);
+  EXPECT_EQ(got.step, sent.step);
+  EXPECT_EQ(got.blocks, sent.blocks);
+  EXPECT_EQ(got.first, sent.first);
+  EXPECT_EQ(BytesOf(got.values), BytesOf(sent.values));
+  EXPECT_EQ(got.losses, sent.losses);
+  EXPECT_THAT(got.clients, ElementsAre(0));  // the connection tells who it is
+  EXPECT_TRUE(got.probability.empty());
+}
+
+TEST(Wire, CarriesAHello) {
+  const auto message = DecodeClientMessage(Encode(Hello{7, 1234}));
+  EXPECT_EQ(std::get<Hello>(message).version, 7U);
+  EXPECT_EQ(std::get<Hello>(message).next_step, 1234U);
+}
+
+TEST(Wire, CarriesWhatAServerSays) {
+  Welcome welcome;
+  welcome.client = 5;
+  welcome.configuration = {{"a", "1"}, {"b", ""}};
+  welcome.model = {9, true, {2}, {1, 2, 3}, {0.25, 0.75}};
+  const auto got = std::get<Welcome>(DecodeServerMessage(Encode(welcome)));
+  EXPECT_EQ(got.client, 5U);
+  EXPECT_EQ(got.configuration, welcome.configuration);
+  EXPECT_EQ(got.model.step, 9U);
+  EXPECT_TRUE(got.model.finished);
+  EXPECT_THAT(got.model.blocks, ElementsAre(2));
+  EXPECT_THAT(got.model.values, ElementsAre(1, 2, 3));
+  EXPECT_THAT(got.model.weights, ElementsAre(0.25, 0.75));
+  EXPECT_EQ(std::get<Rejection>(DecodeServerMessage(Encode(Rejection{3, "no\nno"}))).reason,
+            "no no");
+  const auto busy = std::get<Busy>(DecodeServerMessage(Encode(Busy{10, 20, "full"})));
+  EXPECT_EQ(busy.latest_milliseconds, 20U);
+  EXPECT_EQ(std::get<ModelChange>(DecodeServerMessage(Encode(welcome.model))).step, 9U);
+}
+
+TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
+  std::vector<std::string> seeds = {
+      Encode(Hello{}),
+      Encode(SomeUpdates()),
+      Encode(Rejection{1, "x"}),
+      Encode(Busy{1, 2, "x"}),
+      Encode(Welcome{1, 2, {{"key", "value"}}, {3, false, {0, 1}, {1, 2, 3, 4, 5, 6}, {1}}}),
+      ""};
+  Random random(5, Purpose::kTest);
+  std::size_t good = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes = seeds[random.Below(seeds.size())];
+    for (std::uint64_t n = random.Below(4); n > 0 && !bytes.empty(); --n) {
+      bytes[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
+    }
+    if (random.Below(4) == 0) bytes.resize(random.Below(bytes.size() + 8));
+    for (const bool client : {true, false}) {
+      try {
+        if (client) {
+          DecodeClientMessage(bytes);
+        } else if (auto message = DecodeServerMessage(bytes);
+                   const auto* change = std::get_if<ModelChange>(&message)) {
+          Broadcast broadcast;
+          ApplyModel(kShape, *change, broadcast);
+        }
+        ++good;
+      } catch (const Error&) {
+      }
+    }
+  }
+  EXPECT_GT(good, 1000U);
+}
+
+TEST(Wire, RefusesWhatIsNoMessage) {
+  EXPECT_THROW(DecodeClientMessage(""), Error);
+  EXPECT_THROW(DecodeClientMessage("\xff\xff\xff"), Error);
+  EXPECT_THROW(DecodeServerMessage(""), Error);
+  EXPECT_THROW(DecodeServerMessage(std::string(100, '\x12')), Error);
+}
+
+TEST(Wire, NoClientsMessageIsLongerThanTheLimit) {
+  Updates updates;
+  updates.step = std::numeric_limits<std::uint64_t>::max();
+  updates.clients = {0};
+  updates.blocks.assign(25, std::numeric_limits<std::uint32_t>::max());
+  updates.first = {0, 25};
+  updates.values.assign(25 * 40, 1.0F);
+  updates.losses.assign(51, 1.0F);
+  const ModelShape shape{
+      .blocks = 51, .width = 40, .blocks_per_update = 25, .losses_per_update = 51};
+  EXPECT_LE(Encode(updates).size(), LongestClientMessage(shape));
+  EXPECT_GT(Encode(updates).size() + 200, LongestClientMessage(shape));  // and not much shorter
+}
+
+class ModelOnTheWire : public testing::Test {
+ protected:
+  Broadcast full{.step = 4, .model = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}};
+
+  static void ExpectRefused(const ModelChange& change, const char* words) {
+    Broadcast broadcast{.step = 2, .model = std::vector<float>(12, 7)};
+    try {
+      ApplyModel(kShape, change, broadcast);
+      ADD_FAILURE() << "accepted, expected: " << words;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(words));
+    }
+    EXPECT_EQ(broadcast.step, 2U);
+    EXPECT_EQ(broadcast.model, std::vector<float>(12, 7));
+  }
+};
+
+TEST_F(ModelOnTheWire, ComesWholeAndThenByItsChanges) {
+  Broadcast copy;
+  ApplyModel(kShape, TakeBlocks(kShape, full, {0, 1, 2, 3}), copy);
+  EXPECT_EQ(copy.model, full.model);
+  EXPECT_EQ(copy.step, 4U);
+  full.step = 5;
+  full.model[7] = -1;
+  const ModelChange change = TakeBlocks(kShape, full, {2});
+  EXPECT_THAT(change.values, ElementsAre(6, -1, 8));
+  ApplyModel(kShape, change, copy);
+  EXPECT_EQ(copy.model, full.model);
+  EXPECT_EQ(copy.step, 5U);
+}
+
+TEST_F(ModelOnTheWire, IsRefusedAsAWholeIfAnythingDoesNotFit) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  ExpectRefused({3, false, {4}, {1, 2, 3}, {}}, "too high");
+  ExpectRefused({3, false, {1, 1}, {1, 2, 3, 4, 5, 6}, {}}, "twice");
+  ExpectRefused({3, false, {1}, {1, 2}, {}}, "lengths");
+  ExpectRefused({3, false, {0, 1, 2, 3, 0}, std::vector<float>(15), {}}, "lengths");
+  ExpectRefused({3, false, {1}, {1, nan, 2}, {}}, "finite");
+  ExpectRefused({3, false, {1}, {1, 2, 3}, {1}}, "weights");
+  Broadcast empty;
+  EXPECT_THROW(ApplyModel(kShape, {3, false, {1}, {1, 2, 3}, {}}, empty), Error);
+}
+
+TEST_F(ModelOnTheWire, HasAsManyWeightsAsTheLossesAreAbout) {
+  EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 5}), 0U);
+  EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 2, .losses_per_update = 2}), 9U);
+  EXPECT_EQ(WeightsOf({.blocks = 1, .blocks_per_update = 1, .losses_per_update = 9}), 9U);
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,121 @@
+"""A real federation in a folder: a server and its agents, as processes, and what they should predict."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+POLYKERN = os.environ["POLYKERN"]
+CLIENTS = 8
+STEPS = 40
+DIMENSION = 5
+SEED = 11
+NAMES = [f"station-{k}" for k in range(CLIENTS)]
+# Algorithm: N, D, M; 0: what the algorithm takes by itself.
+SETTINGS = {
+    "pof-mkl": (12, 8, 5),
+    "pof-newton": (6, 6, 3),
+    "pof-adagrad": (12, 8, 5),
+    "ofskl": (12, 8, 1),
+    "ofmkl-avg": (12, 8, 1),
+    "vm-kofl": (12, 8, 1),
+    "em-kofl": (12, 8, 1),
+    "fomd-oms": (12, 8, 1),
+    "local": (12, 8, 1),
+    "local-rls": (4, 6, 1),
+}
+
+
+class Federation:
+    """A server and its agents in a folder, started and killed at will."""
+
+    def __init__(self, folder, algorithm="pof-mkl", steps=STEPS, clients=CLIENTS):
+        self.folder = folder
+        self.algorithm = algorithm
+        self.steps = steps
+        self.names = NAMES[:clients]
+        self.port = 0
+        self.server = None
+        self.agents = {}
+        self.processes = []
+        n, d, m = SETTINGS[algorithm]
+        self.kernels = ["--kernels", n, "--features", d, "--kernels-per-upload", m]
+        subprocess.run([os.environ["POLYKERN_FLEET"], folder, algorithm, str(clients), str(steps),
+                        str(DIMENSION), str(SEED), str(n), str(d), str(m)], check=True)
+        self.do("pki", "init", "--server", "localhost,127.0.0.1")
+        for name in self.names:
+            self.do("pki", "issue", name)
+
+    def do(self, *arguments):
+        subprocess.run([POLYKERN, *map(str, arguments)], cwd=self.folder, check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def start(self, arguments, name, **options):
+        log = open(self.folder / f"{name}.log", "a")
+        process = subprocess.Popen([POLYKERN, *map(str, arguments)], cwd=self.folder, stderr=log,
+                                   text=True, **options)
+        log.close()
+        self.processes.append(process)
+        return process
+
+    def serve(self, *more, clients=None):
+        clients = self.names if clients is None else clients
+        roster = ["--clients", ",".join(clients)] if clients else []
+        for _ in range(50):  # the port may not be free at once after a kill
+            self.server = self.start(
+                ["serve", "--listen", f"127.0.0.1:{self.port}", "--algorithm", self.algorithm,
+                 "--dimension", DIMENSION, "--seed", SEED, "--steps", self.steps, *roster,
+                 *self.kernels, *more], "server", stdout=subprocess.PIPE)
+            line = self.server.stdout.readline()
+            found = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found[1])
+                return line
+            self.server.wait()
+            time.sleep(0.05)
+        raise AssertionError((self.folder / "server.log").read_text())
+
+    def join(self, k, *more, give_up=60):
+        with open(self.folder / f"{k}.out", "a") as out:
+            self.agents[k] = self.start(
+                ["join", "--server", f"127.0.0.1:{self.port}", "--certificates",
+                 f"pki/clients/{self.names[k]}", "--input", f"{k}.csv", "--state", f"{k}.state",
+                 "--give-up", give_up, *more], f"agent-{k}", stdout=out)
+
+    def wait(self, timeout=120):
+        end = time.time() + timeout
+        for k, agent in self.agents.items():
+            code = agent.wait(max(1, end - time.time()))
+            assert code == 0, (self.folder / f"agent-{k}.log").read_text()
+
+    def step(self):
+        shown = subprocess.run([POLYKERN, "store", "show", "store.db", "--format", "json"],
+                               cwd=self.folder, capture_output=True, text=True)
+        return json.loads(shown.stdout)["steps"] if shown.returncode == 0 else 0
+
+    def check_predictions(self):
+        """Every prediction of every agent, however often it was made, has the simulator's bits."""
+        for k in range(len(self.names)):
+            expected = [float(line) for line in (self.folder / f"{k}.txt").read_text().split()]
+            made = [json.loads(line) for line in (self.folder / f"{k}.out").read_text().splitlines()]
+            assert {p["step"] for p in made} == set(range(self.steps))
+            for p in made:
+                assert p["id"] == p["step"] + 2  # the header is line 1
+                assert p["prediction"] == expected[p["step"]], (k, p)
+
+    def close(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    if process.stdout:
+        process.stdout.close()

@@ -1,0 +1,291 @@
+"""What a federation's server refuses, tried by a client that shares no code with polykern."""
+
+import json
+import pathlib
+import queue
+import shutil
+import subprocess
+import sys
+
+import grpc
+import pytest
+
+from federation import DIMENSION, POLYKERN
+
+PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
+N, D, M = 12, 8, 5
+WIDTH = 2 * D
+
+
+@pytest.fixture(scope="module")
+def v1(tmp_path_factory):
+    """The protocol's messages, made by protoc from the same file as everybody's."""
+    folder = tmp_path_factory.mktemp("proto")
+    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={folder}", "polykern/v1/federation.proto"],
+                   check=True)
+    sys.path.insert(0, str(folder))
+    from polykern.v1 import federation_pb2
+
+    return federation_pb2
+
+
+@pytest.fixture
+def served(federation):
+    f = federation("pof-mkl", clients=3)
+    f.serve("--quorum", "1", "--deadline", "1000")
+    return f
+
+
+class Raw:
+    """One connection that sends what it likes."""
+
+    def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1):
+        self.v1 = v1
+        folder = certificates or f.folder / "pki/clients" / name
+        root = (f.folder / "pki/ca.crt").read_bytes()
+        if folder == "none":
+            credentials = grpc.ssl_channel_credentials(root)
+        else:
+            credentials = grpc.ssl_channel_credentials(
+                root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
+        self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", credentials)
+        self.out = queue.Queue()
+        call = self.channel.stream_stream("/polykern.v1.Federation/Join")
+        self.replies = call(iter(self.out.get, None), metadata=metadata, timeout=20)
+        if hello is not None:
+            self.send(v1.ClientMessage(hello=v1.Hello(version=hello)))
+
+    def send(self, message):
+        self.out.put(message if isinstance(message, bytes) else message.SerializeToString())
+
+    def read(self):
+        return self.v1.ServerMessage.FromString(next(self.replies))
+
+    def status(self):
+        """Reads to the end; how the server ended it."""
+        try:
+            for _ in self.replies:
+                pass
+            return grpc.StatusCode.OK, ""
+        except grpc.RpcError as error:
+            return error.code(), error.details()
+
+    def close(self):
+        self.out.put(None)
+        self.channel.close()
+
+
+@pytest.fixture
+def raw(v1):
+    made = []
+
+    def connect(f, *arguments, **options):
+        made.append(Raw(v1, f, *arguments, **options))
+        return made[-1]
+
+    yield connect
+    for one in made:
+        one.close()
+
+
+def update(v1, step=0, kernels=(0, 3), values=None, losses=()):
+    values = [0.01] * (WIDTH * len(kernels)) if values is None else values
+    return v1.ClientMessage(update=v1.Update(step=step, kernels=kernels, values=values, losses=losses))
+
+
+def clients_of(f):
+    shown = subprocess.run([POLYKERN, "store", "show", "store.db", "--format", "json"], cwd=f.folder,
+                           capture_output=True, text=True)
+    return {c["name"]: c for c in json.loads(shown.stdout)["clients"]}
+
+
+def test_a_client_that_shares_no_code_takes_part(served, raw, v1):
+    client = raw(served)
+    welcome = client.read().welcome
+    assert (welcome.version, welcome.client, welcome.model.step) == (1, 0, 0)
+    assert welcome.configuration["algorithm"] == b"pof-mkl"
+    assert list(welcome.model.kernels) == list(range(N)) and not any(welcome.model.values)
+    client.send(update(v1))
+    model = client.read().model  # only the kernels that changed, each moved by what was sent
+    assert model.step == 1 and list(model.kernels) == [0, 3]
+    assert all(abs(v + 0.01) < 1e-7 for v in model.values) and len(model.values) == 2 * WIDTH
+
+
+def test_no_certificate_and_another_authoritys_are_refused(served, raw, tmp_path):
+    assert raw(served, certificates="none").status()[0] == grpc.StatusCode.UNAVAILABLE
+    for arguments in (["init"], ["issue", "station-0"]):
+        subprocess.run([POLYKERN, "pki", *arguments], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    theirs = tmp_path / "pki/clients/station-0"
+    assert raw(served, certificates=theirs).status()[0] == grpc.StatusCode.UNAVAILABLE
+    shutil.copy(served.folder / "pki/ca.crt", theirs / "ca.crt")
+    done = subprocess.run([POLYKERN, "join", "--server", f"127.0.0.1:{served.port}", "--certificates", theirs,
+                           "--input", served.folder / "0.csv", "--give-up", "1"], capture_output=True, text=True)
+    assert done.returncode == 1 and "no connection for 1.0 s" in done.stderr and done.stdout == ""
+    # An agent does not talk to a server of another authority either.
+    shutil.copy(tmp_path / "pki/ca.crt", served.folder / "pki/clients/station-0/ca.crt")
+    served.join(0, give_up=1)
+    assert served.agents[0].wait(30) == 1
+    assert all(c["accepted"] == 0 for c in clients_of(served).values())
+
+
+def test_an_expired_certificate_is_refused(served, raw, tmp_path):
+    pki = served.folder / "pki"
+    late = tmp_path / "late"
+    late.mkdir()
+    (late / "ca.cnf").write_text(
+        f"[ca]\ndefault_ca=d\n[d]\ndatabase={late}/index\nserial={late}/serial\nnew_certs_dir={late}\n"
+        "default_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n"
+        "[x]\nbasicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=clientAuth\n"
+        "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
+    (late / "index").write_text("")
+    (late / "serial").write_text("1234\n")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+    openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+            "/CN=station-0", "-keyout", late / "client.key", "-out", late / "csr")
+    for start, end, good in (("20200101000000Z", "20200201000000Z", False),
+                             ("20200101000000Z", "20400101000000Z", True)):
+        (late / "index").write_text("")
+        openssl("ca", "-batch", "-config", late / "ca.cnf", "-cert", pki / "ca.crt", "-keyfile", pki / "ca.key",
+                "-in", late / "csr", "-out", late / "client.crt", "-startdate", start, "-enddate", end, "-notext")
+        client = raw(served, certificates=late)
+        if good:  # so it was the time, and nothing else
+            assert client.read().welcome.client == 0
+            continue
+        assert client.status()[0] == grpc.StatusCode.UNAVAILABLE
+        shutil.copy(pki / "ca.crt", late / "ca.crt")
+        done = subprocess.run([POLYKERN, "join", "--certificates", late], capture_output=True, text=True)
+        assert done.returncode == 1 and "expired on 2020-02-01" in done.stderr
+
+
+def test_revocation_works_without_a_restart(served, raw):
+    before, other = raw(served), raw(served, "station-1")
+    assert before.read().welcome and other.read().welcome
+    served.do("pki", "revoke", "station-0")
+    code, why = raw(served).status()
+    assert code == grpc.StatusCode.UNAUTHENTICATED and "revoked" in why
+    code, why = before.status()  # it was in already
+    assert code == grpc.StatusCode.PERMISSION_DENIED and "revoked" in why
+    served.join(0)
+    assert served.agents[0].wait(30) == 1
+    assert "the certificate is revoked" in (served.folder / "agent-0.log").read_text()
+    assert other.replies.is_active()
+
+
+def test_nobody_speaks_for_another(served, raw, v1):
+    client = raw(served, "station-2", metadata=[("polykern-client", "station-0")])
+    assert client.read().welcome.client == 2
+    client.send(update(v1))
+    assert client.read().model.step == 1
+    counts = clients_of(served)
+    assert (counts["station-2"]["accepted"], counts["station-0"]["accepted"]) == (1, 0)
+
+
+def test_a_stranger_with_a_certificate_is_refused_if_clients_are_named(served, raw):
+    served.do("pki", "issue", "stranger")
+    code, why = raw(served, "stranger").status()
+    assert code == grpc.StatusCode.PERMISSION_DENIED and "'stranger' is not a client" in why
+
+
+@pytest.mark.parametrize("version", [0, 2, 77])
+def test_another_version_of_the_protocol_is_refused_clearly(served, raw, version):
+    code, why = raw(served, hello=version).status()
+    assert code == grpc.StatusCode.FAILED_PRECONDITION
+    assert f"you speak version {version}" in why and "this server speaks 1 to 1" in why
+
+
+def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):
+    f = federation("pof-mkl", clients=3)
+    f.serve()  # all must answer
+    client = raw(f)
+    client.read()
+    client.send(update(v1))
+    client.send(update(v1))  # replayed
+    assert "answered already" in client.read().verdict.reason
+    client.send(update(v1, step=1))  # not begun yet
+    assert "the server is at step 0" in client.read().verdict.reason
+    again = raw(f)  # replayed on another connection
+    again.read()
+    again.send(update(v1))
+    assert client.status()[0] == grpc.StatusCode.ABORTED  # the newer connection took its place
+    others = [raw(f, "station-1"), raw(f, "station-2")]
+    for other in others:
+        other.read()
+        other.send(update(v1))
+    model = again.read().model
+    assert model.step == 1 and all(abs(v + 0.01) < 1e-7 for v in model.values)  # the mean of three
+    again.send(update(v1))  # late
+    again.send(update(v1, step=1))
+    for other in others:
+        assert other.read().model.step == 1
+        other.send(update(v1, step=1))
+    assert again.read().model.step == 2
+    assert {c["accepted"] for c in clients_of(f).values()} == {2}
+    assert clients_of(f)["station-0"]["rejected"] == 2
+
+
+def test_bad_updates_are_answered_and_their_sender_sent_away(federation, raw, v1):
+    f = federation("pof-mkl", clients=3)
+    f.serve("--quorum", "1", "--deadline", "1000")
+    bad, good = raw(f), raw(f, "station-1")
+    bad.read(), good.read()
+    for message, words in [
+        (update(v1, values=[float("nan")] * 2 * WIDTH), "not finite"),
+        (update(v1, values=[1e30] * 2 * WIDTH), "above 512"),
+        (update(v1, kernels=[0, N]), f"no kernel {N}"),
+        (update(v1, kernels=[3, 3]), "twice"),
+    ]:
+        bad.send(message)
+        assert words in bad.read().verdict.reason
+    bad.send(update(v1, values=[0.1]))
+    assert "inconsistent lengths" in bad.read().verdict.reason
+    busy = bad.read().busy
+    assert "sent away" in busy.reason and 0 < busy.earliest_milliseconds <= busy.latest_milliseconds
+    assert bad.status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert raw(f).status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+    good.send(update(v1))
+    model = good.read().model  # untouched by all that
+    assert model.step == 1 and all(abs(v + 0.01) < 1e-7 for v in model.values)
+    assert clients_of(f)["station-0"]["rejected"] == 5
+
+
+def test_bytes_that_are_no_message_end_the_connection(served, raw, v1):
+    for first, bytes_ in [(None, b"\xff" * 40), (None, b""), (1, b"\x12\xff\xff\xff\xff\x0f")]:
+        client = raw(served, hello=first)
+        client.send(bytes_)
+        assert client.status()[0] == grpc.StatusCode.INVALID_ARGUMENT
+    client = raw(served, hello=None)
+    client.send(update(v1))
+    assert "before the hello" in client.status()[1]
+
+
+def test_a_message_over_the_limit_is_refused(served, raw, v1):
+    largest = raw(served)
+    largest.read()
+    largest.send(update(v1, kernels=range(M)))
+    assert largest.read().model.step == 1
+    largest.send(update(v1, step=1, kernels=range(M), values=[0.01] * (WIDTH * M + 200)))
+    assert largest.status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_what_is_not_closed_is_said_aloud(federation, tmp_path):
+    f = federation("pof-mkl", clients=1)
+    serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen"]
+    done = subprocess.run([POLYKERN, *serve, "0.0.0.0:0"], cwd=f.folder, capture_output=True, text=True)
+    assert done.returncode == 1 and "--insecure listens on the loopback only" in done.stderr
+    assert "INSECURE" in f.serve("--insecure")
+    f.names = ["trial"]
+    f.join(0, "--insecure", "--name", "station-0")
+    f.wait()
+    f.check_predictions()
+
+
+def test_a_store_of_another_configuration_is_refused(served):
+    served.server.terminate()
+    served.server.wait()
+    done = subprocess.run([POLYKERN, "serve", "--listen", "127.0.0.1:0", "--dimension", str(DIMENSION), "--seed",
+                           "12", "--kernels", "12", "--steps", "40", "-D", "8", "-M", "5"],
+                          cwd=served.folder, capture_output=True, text=True)
+    assert done.returncode == 1 and "(seed: 11 -> 12)" in done.stderr
