@@ -27,9 +27,10 @@ struct JoinOptions {
   ReaderOptions reader;
   std::string input = "-";
   bool strict = false;
-  bool wait = false;     ///< every sample waits for a step of its own
-  bool no_wait = false;  ///< not even those of a file
-  double give_up = 0;    ///< seconds without a connection; 0: never
+  bool wait = false;      ///< every sample waits for a step of its own
+  bool no_wait = false;   ///< not even those of a file
+  double give_up = 0;     ///< seconds without a connection; 0: never
+  double keepalive = 10;  ///< seconds
 };
 
 struct Counts {
@@ -152,7 +153,9 @@ void AddJoinCommand(CLI::App& program) {
       ->excludes(wait);
   join.add_option("--give-up", o->give_up, "Seconds without a connection (default: never)")
       ->check(CLI::PositiveNumber);
+  AddKeepaliveOption(join, o->keepalive);
   join.callback([o] {
+    o->agent.link.keepalive = Milliseconds(o->keepalive);
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
       throw Error("--certificates is needed: the folder that `polykern pki issue` made");
     }

@@ -248,6 +248,19 @@ CLI::Option& AddFormatOption(CLI::App& command, std::string& format) {
               ->group("Output");
 }
 
+CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds) {
+  return *command
+              .add_option("--keepalive", seconds,
+                          "Seconds of silence after which the other side is asked whether it is "
+                          "there; as many more, and the connection is given up")
+              ->check(CLI::Range(1.0, 1e6))
+              ->capture_default_str();
+}
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+}
+
 std::vector<const CLI::App*> FindCommands(const CLI::App& program,
                                           const std::vector<std::string>& arguments) {
   std::vector<const CLI::App*> found;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const st
 
 /// --format text or json.
 CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
+
+/// --keepalive, in seconds.
+CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);
+std::chrono::milliseconds Milliseconds(double seconds);
 
 /// The commands that the first arguments name, from the outside in: {data, get}; may be empty.
 std::vector<const CLI::App*> FindCommands(const CLI::App& program,

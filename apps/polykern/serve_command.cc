@@ -33,7 +33,8 @@ struct ServeOptions {
   std::string target;
   std::string target_range;
   std::string scaling;
-  double deadline = 10;
+  double deadline = 10;   ///< seconds
+  double keepalive = 10;  ///< seconds
 };
 
 Quorum ParseQuorum(const std::string& text) {
@@ -88,7 +89,8 @@ void Complete(ServeOptions& o) {
   if (f.problem.horizon == 0) {
     f.problem.horizon = o.rounds.steps > 0 ? o.rounds.steps : kEndlessHorizon;
   }
-  o.rounds.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * o.deadline));
+  o.rounds.deadline = Milliseconds(o.deadline);
+  o.server.keepalive = Milliseconds(o.keepalive);
 }
 
 void Execute(ServeOptions o) {
@@ -156,6 +158,7 @@ void AddServeCommand(CLI::App& program) {
                                  "No certificates, on the loopback only: for trials"));
   group("Server", serve.add_flag("--insecure-anywhere-i-know-what-i-am-doing",
                                  o->server.insecure_anywhere, "--insecure on every address"));
+  AddKeepaliveOption(serve, o->keepalive).group("Server");
   group("Rounds", serve
                       .add_option("--clients", o->rounds.roster,
                                   "The only clients, numbered in this order (default: whoever has "

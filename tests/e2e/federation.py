@@ -3,8 +3,11 @@
 import json
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 POLYKERN = os.environ["POLYKERN"]
@@ -23,6 +26,7 @@ SETTINGS = {
     "vm-kofl": (12, 8, 1),
     "em-kofl": (12, 8, 1),
     "fomd-oms": (12, 8, 1),
+    "perfedavg": (12, 8, 1),
     "local": (12, 8, 1),
     "local-rls": (4, 6, 1),
 }
@@ -37,6 +41,7 @@ class Federation:
         self.steps = steps
         self.names = NAMES[:clients]
         self.port = 0
+        self.way = None  # the port that agents use; None: the server's
         self.server = None
         self.agents = {}
         self.processes = []
@@ -80,7 +85,7 @@ class Federation:
     def join(self, k, *more, give_up=60):
         with open(self.folder / f"{k}.out", "a") as out:
             self.agents[k] = self.start(
-                ["join", "--server", f"127.0.0.1:{self.port}", "--certificates",
+                ["join", "--server", f"127.0.0.1:{self.way or self.port}", "--certificates",
                  f"pki/clients/{self.names[k]}", "--input", f"{k}.csv", "--state", f"{k}.state",
                  "--give-up", give_up, *more], f"agent-{k}", stdout=out)
 
@@ -119,3 +124,63 @@ def kill(process):
     process.wait()
     if process.stdout:
         process.stdout.close()
+
+
+class BadLink:
+    """Between agents and server: delays everything, cuts connections or lets them go silent."""
+
+    def __init__(self, port, chance):
+        self.port = port  # the server's
+        self.chance = chance
+        self.pairs = []
+        self.silent = set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.way = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except OSError:
+                near.close()
+                continue
+            pair = (near, far)
+            self.pairs.append(pair)
+            threading.Thread(target=self.carry, args=(pair,), daemon=True).start()
+
+    def carry(self, pair):
+        near, far = pair
+        try:
+            while True:
+                for ready in select.select([near, far], [], [])[0]:
+                    data = ready.recv(65536)
+                    if pair in self.silent:  # half-open: nothing arrives, nobody is told
+                        time.sleep(3600)
+                    if not data:
+                        return
+                    if self.chance.random() < 0.2:
+                        time.sleep(self.chance.uniform(0, 0.01))
+                    (far if ready is near else near).sendall(data)
+        except OSError:
+            pass
+        finally:
+            self.pairs.remove(pair)
+            for end in pair:
+                end.close()
+
+    def cut(self, pair):
+        for end in pair:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+        for pair in list(self.pairs):
+            self.cut(pair)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from federation import CLIENTS, POLYKERN, SETTINGS, STEPS, kill
+from federation import CLIENTS, POLYKERN, SETTINGS, STEPS, BadLink, kill
 
 
 @pytest.mark.parametrize("algorithm", SETTINGS)
@@ -59,3 +59,26 @@ def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agent
     assert store["steps"] == 300
     for client in store["clients"]:  # nothing is counted twice
         assert (client["accepted"], client["answered"], client["rejected"]) == (300, 300, 0)
+
+
+def test_cut_delayed_and_silent_connections_change_no_bit(federation):
+    f = federation("pof-mkl", steps=100)
+    chance = random.Random(7)
+    f.serve("--keepalive", 1)
+    link = BadLink(f.port, chance)
+    f.way = link.way
+    for k in range(CLIENTS):
+        f.join(k, "--keepalive", 1)
+    faults = ["cut"] * 20 + ["silent"] * 4
+    chance.shuffle(faults)
+    for n, fault in enumerate(faults):
+        while f.step() < 3 + n * 90 // len(faults):
+            time.sleep(0.01)
+        pair = chance.choice([p for p in link.pairs if p not in link.silent])
+        if fault == "cut":
+            link.cut(pair)
+        else:
+            link.silent.add(pair)
+    f.wait()
+    link.close()
+    f.check_predictions()

@@ -1,0 +1,148 @@
+"""polykern join, beside a stream of samples: what it reads, prints, remembers and survives."""
+
+import json
+import subprocess
+
+import pytest
+
+from federation import POLYKERN
+
+SCALED = ["--columns", "wind,heat", "--range", "wind=0:20,heat=-40:60", "--target", "power",
+          "--target-range", "0:3000"]
+
+
+class Trial:
+    """A server on the loopback without certificates, and one agent after the other."""
+
+    def __init__(self, federation):
+        self.f = federation("pof-mkl", clients=1)
+        self.f.names = ["mill"]
+
+    def serve(self, *options, steps=0):
+        self.f.port = 0
+        self.f.server = self.f.start(
+            ["serve", "--insecure", "--listen", "127.0.0.1:0", "--kernels", "5", "--features", "4", "--steps", steps,
+             *options], "server", stdout=subprocess.PIPE)
+        self.f.port = int(self.f.server.stdout.readline().split(":")[1])
+
+    def arguments(self, *options):
+        return [POLYKERN, "join", "--server", f"127.0.0.1:{self.f.port}", "--insecure", "--name", "mill",
+                "--give-up", "20", *map(str, options)]
+
+    def join(self, text, *options):
+        done = subprocess.run(self.arguments(*options), cwd=self.f.folder, input=text, text=True,
+                              capture_output=True, timeout=60)
+        return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def trial(federation):
+    return Trial(federation)
+
+
+def test_csv_with_names_is_scaled_by_the_federations_ranges(trial):
+    trial.serve(*SCALED)
+    text = "id,heat,power,wind\n" + "".join(f"s{n},20,1500,10\n" for n in range(30)) + "far,99,9000,-3\n"
+    done, made = trial.join(text, "--wait")
+    assert done.returncode == 0, done.stderr
+    assert [p["id"] for p in made] == [f"s{n}" for n in range(30)] + ["far"]
+    assert [p["step"] for p in made] == list(range(31))
+    assert made[0]["prediction"] == 0 and 0 < made[10]["prediction"] < made[29]["prediction"] < 3000
+    assert "31 samples, 31 learnt; 0 bad lines, 3 values clipped" in done.stderr
+
+
+def test_json_lines_and_bad_lines(trial):
+    trial.serve(*SCALED)
+    lines = [
+        '{"id": 7, "wind": 3, "heat": 10, "power": 100}',
+        '{"id": {"deep": [1]}, "wind": 3, "heat": 10}',
+        '{"wind": 3, "power": 100}',
+        "not json",
+        '{"wind": "3", "heat": 1}',
+        "",
+        '[1, 2]',
+        '{"wind": 3, "heat": 10, "power": null}',
+    ]
+    done, made = trial.join("\n".join(lines), "--wait")
+    assert done.returncode == 0
+    assert [p["id"] for p in made] == [7, {"deep": [1]}, 8]
+    for words in ('line 3: there is no "heat"; skipped', "line 4: not a JSON object", 'line 5: "wind" is not a number',
+                  "line 7: not a JSON object", "3 samples, 1 learnt; 4 bad lines"):
+        assert words in done.stderr
+    done, made = trial.join("\n".join(lines), "--wait", "--strict")
+    assert done.returncode == 1 and len(made) == 2 and "line 3" in done.stderr.splitlines()[-1]
+
+
+def test_bad_csv_is_reported_by_line_and_skipped(trial):
+    trial.serve("--dimension", "2")
+    text = 'a,b,y\n1,2,0.5\n1,2\n1,x,0.5\n1,nan,0.5\n"1,2,3\n1,2,0.5,9\n0.1,0.2,\n0.1,0.2,0.3\n'
+    done, made = trial.join(text, "--wait")
+    assert done.returncode == 0 and [p["id"] for p in made] == [2, 8, 9]
+    for words in ("line 3: 3 cells expected, 2 found", 'line 4: "x" in column "b" is not a number', "line 5:",
+                  "line 6:", "line 7: 3 cells expected, 4 found", "3 samples, 2 learnt; 5 bad lines"):
+        assert words in done.stderr
+    for header, words in [("a,y\n1,1\n", "has 1 input columns"), ("a,b\n1,1\n", 'there is no column "y"')]:
+        done, made = trial.join(header)
+        assert done.returncode == 1 and made == [] and words in done.stderr
+
+
+def test_an_agent_goes_on_where_it_was_and_predicts_while_the_server_is_away(trial):
+    trial.serve("--dimension", "2")
+    rows = [f"{n / 20},{1 - n / 20},0.5\n" for n in range(20)]
+    (trial.f.folder / "in.csv").write_text("a,b,y\n" + "".join(rows[:12]))
+    done, made = trial.join(None, "--input", "in.csv", "--state", "mill.state")
+    assert [p["step"] for p in made] == list(range(12))
+    assert (trial.f.folder / "mill.state").stat().st_mode & 0o777 == 0o600
+    with open(trial.f.folder / "in.csv", "a") as file:
+        file.write("".join(rows[12:]))
+    done, more = trial.join(None, "--input", "in.csv", "--state", "mill.state")
+    assert [p["step"] for p in more] == list(range(12, 20)) and [p["id"] for p in more] == list(range(14, 22))
+    trial.f.server.kill()
+    trial.f.server.wait()
+    process = subprocess.Popen(trial.arguments("--state", "mill.state"), cwd=trial.f.folder, text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    trial.f.processes.append(process)
+    for n in range(5):  # at once, from the last model it had
+        process.stdin.write(("a,b,y\n" if n == 0 else "") + f"0.5,{n / 10},0.5\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["step"] == 19
+
+
+def test_a_state_of_another_federation_or_a_damaged_one_is_refused(trial):
+    trial.serve("--dimension", "2")
+    text = "a,b,y\n1,2,0.5\n"
+    assert trial.join(text, "--state", "mill.state")[0].returncode == 0
+    trial.serve("--dimension", "2", "--seed", "5", "--store", "other.db")
+    done, _ = trial.join(text, "--wait", "--state", "mill.state")
+    assert done.returncode == 1 and "(seed: 0 -> 5); use another state file" in done.stderr
+    state = trial.f.folder / "mill.state"
+    good = state.read_bytes()
+    for n in (0, 5, len(good) // 2, len(good) - 1):
+        state.write_bytes(good[:n] + bytes([good[n] ^ 1]) + good[n + 1:])
+        done, _ = trial.join(text, "--state", "mill.state")
+        assert done.returncode == 1 and "mill.state" in done.stderr, n
+    state.write_bytes(b"")
+    assert trial.join(text, "--state", "mill.state")[0].returncode == 1
+
+
+def test_an_agent_outlives_the_federations_end(trial):
+    trial.serve("--dimension", "1", steps=3)
+    done, made = trial.join("x,y\n" + "0.5,0.5\n" * 6, "--wait")
+    assert done.returncode == 0 and [p["step"] for p in made] == [0, 1, 2, 3, 3, 3]
+    assert "6 samples, 3 learnt" in done.stderr
+
+
+def test_a_wrong_command_line_gets_one_clear_line(trial):
+    for arguments, words in [
+        (["join"], "--certificates is needed"),
+        (["join", "--certificates", "nowhere"], "nowhere/client.crt: there is no such file"),
+        (["join", "--insecure"], "give --name"),
+        (["serve"], "say how many inputs a sample has"),
+        (["serve", "--columns", "a", "--scaling", "range"], "a --range COLUMN=LOW:HIGH for each"),
+        (["serve", "--columns", "a", "--range", "b=0:1"], 'did you mean "a"?'),
+        (["serve", "--columns", "a", "--range", "a=0:1"], "--target-range LOW:HIGH is needed"),
+        (["serve", "--dimension", "1", "--quorum", "some"], "--quorum 'some'"),
+        (["serve", "--dimension", "1", "--certificates", "nowhere"], "nowhere/ca.crt"),
+    ]:
+        done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
