@@ -104,6 +104,12 @@ class Algorithm {
   virtual std::size_t state_size() const = 0;
   /// How many of them, the first ones, still mean something when the features are drawn anew.
   virtual std::size_t lasting_state() const { return state_size(); }
+  /// The weights, experts() of them, with which a client in this state would mix its experts at a
+  /// step. False, writing nothing, if clients have no weights of their own.
+  virtual bool Weights(std::span<const double> /*state*/, std::uint64_t /*step*/,
+                       std::span<double> /*weights*/) const {
+    return false;
+  }
   /// Predicts for every client of the cohort; changes no client's state.
   virtual void Predict(const Broadcast& broadcast, const Samples& samples,
                        Workspace& workspace) const = 0;

@@ -40,6 +40,17 @@ class ChosenKernels final : public Algorithm {
     return NewSummingServer(shape_, rule_.server);
   }
 
+  bool Weights(std::span<const double> state, std::uint64_t step,
+               std::span<double> weights) const override {
+    const auto losses = state.first(kernels_);
+    if (rule_.weight_rate) {
+      HedgeWeights(losses, rule_.weight_rate->At(step), weights);
+    } else {
+      AdaHedge(state[kernels_]).Weights(losses, weights);
+    }
+    return true;
+  }
+
   // The step numbers below are those of docs/algorithm.md. Step 6 stands first: the bins depend
   // only on the weights before step 5, so drawing early changes nothing and lets step 2 keep the
   // features of the chosen kernels alone.
@@ -58,11 +69,7 @@ class ChosenKernels final : public Algorithm {
     for (std::size_t c = 0; c < clients; ++c) {
       const std::span<const double> losses(samples.state[c], kernels_);
       const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      if (rule_.weight_rate) {
-        HedgeWeights(losses, rule_.weight_rate->At(broadcast.step), weights);
-      } else {
-        AdaHedge(samples.state[c][kernels_]).Weights(losses, weights);
-      }
+      Weights({samples.state[c], state_size()}, broadcast.step, weights);
       // 6. Subset choice (10); there is nothing to draw if all kernels are in one bin.
       double uniform = 0;
       if (per_upload_ < kernels_) {

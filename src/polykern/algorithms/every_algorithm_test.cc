@@ -88,6 +88,30 @@ TEST_P(EveryAlgorithm, GoesOnWithTheSameBitsAfterAStop) {
   EXPECT_EQ(again.states, whole.states);
 }
 
+TEST_P(EveryAlgorithm, TellsTheWeightsOfClientsThatHaveSome) {
+  const auto algorithm = Make();
+  twin::Federation federation(*algorithm);
+  Vector weights(algorithm->experts(), -1);
+  const bool has = algorithm->Weights(federation.states[0], 0, weights);
+  for (const double weight : weights) {
+    EXPECT_NEAR(weight, has ? 1 / static_cast<double>(weights.size()) : -1, 1e-12);
+  }
+  if (!has) return;
+  for (const twin::Step& step : twin::DrawSteps(60)) federation.Run(step);
+  Vector other = weights;
+  ASSERT_TRUE(algorithm->Weights(federation.states[0], 60, weights));
+  ASSERT_TRUE(algorithm->Weights(federation.states[1], 60, other));
+  EXPECT_NE(weights, other);  // each client has its own
+  for (const Vector& of : {weights, other}) {
+    double sum = 0;
+    for (const double weight : of) {
+      EXPECT_GE(weight, 0);
+      sum += weight;
+    }
+    EXPECT_NEAR(sum, 1, 1e-12);
+  }
+}
+
 TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
   for (const std::size_t budget : {200U, 402U, 1000U, 3000U, 20000U}) {
     AlgorithmOptions options;

@@ -28,6 +28,12 @@ class Local final : public Algorithm {
   std::size_t lasting_state() const override { return kernels_; }
   std::unique_ptr<Server> NewServer() const override { return NewSummingServer(shape_); }
 
+  bool Weights(std::span<const double> state, std::uint64_t,
+               std::span<double> weights) const override {
+    HedgeWeights(state.first(kernels_), weight_rate_, weights);
+    return true;
+  }
+
   void Predict(const Broadcast&, const Samples& samples, Workspace& w) const override {
     const std::size_t clients = samples.clients.size();
     w.predictions.resize(clients);

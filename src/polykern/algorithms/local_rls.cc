@@ -26,6 +26,12 @@ class LocalRls final : public Algorithm {
   std::size_t lasting_state() const override { return mixture_.StateSize(); }
   std::unique_ptr<Server> NewServer() const override { return NewSummingServer(shape_); }
 
+  bool Weights(std::span<const double> state, std::uint64_t,
+               std::span<double> weights) const override {
+    mixture_.Weights(state.first(mixture_.StateSize()), weights);
+    return true;
+  }
+
   void Predict(const Broadcast&, const Samples& samples, Workspace& w) const override {
     const std::size_t clients = samples.clients.size();
     local_.EvaluateFeatures(samples, w);

@@ -56,6 +56,12 @@ class PofNewton final : public Algorithm {
   }
   std::unique_ptr<Server> NewServer() const override { return NewNewtonServer(shape_, rule_); }
 
+  bool Weights(std::span<const double> state, std::uint64_t,
+               std::span<double> weights) const override {
+    mixture_.Weights(state.first(mixture_.StateSize()), weights);
+    return true;
+  }
+
   // The step numbers are those of docs/algorithm.md; step 6 stands first, as in POF-MKL.
   void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
     const std::size_t clients = samples.clients.size();

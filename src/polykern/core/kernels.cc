@@ -3,6 +3,8 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 #include <string>
 
 #include "polykern/core/error.h"
@@ -113,6 +115,13 @@ std::vector<Kernel> MakeDictionary(std::string_view name, std::size_t count) {
   std::string known;
   for (const auto candidate : kNames) known += (known.empty() ? "" : ", ") + std::string(candidate);
   throw Error("unknown dictionary '" + std::string(name) + "'; there are: " + known);
+}
+
+std::string KernelText(const Kernel& kernel) {
+  std::ostringstream text;
+  text << kNames[static_cast<std::size_t>(kernel.kind)] << ' ' << std::setprecision(3)
+       << kernel.length * kernel.length;
+  return text.str();
 }
 
 std::span<const std::string_view> DictionaryNames() {

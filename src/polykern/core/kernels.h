@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,10 @@ bool IsIsotropic(KernelKind kind);
 /// Names: gaussian, laplacian, matern12, matern32, matern52, cauchy, rational-quadratic, and mixed
 /// (Gaussian and Matern 3/2 in turn). Throws Error for an unknown name or count 0.
 std::vector<Kernel> MakeDictionary(std::string_view name, std::size_t count);
+
+/// "gaussian 0.01": the kind, as MakeDictionary names it, and the squared length l^2 to three
+/// digits.
+std::string KernelText(const Kernel& kernel);
 
 /// All names MakeDictionary knows.
 std::span<const std::string_view> DictionaryNames();

@@ -286,6 +286,14 @@ TEST(Dictionary, NamesTheKindOfItsKernels) {
                                    "cauchy", "rational-quadratic", "mixed"));
 }
 
+TEST(Dictionary, SaysWhatAKernelIs) {
+  const auto mixed = MakeDictionary("mixed", 5);
+  EXPECT_EQ(KernelText(mixed[0]), "gaussian 0.01");
+  EXPECT_EQ(KernelText(mixed[1]), "matern32 0.1");
+  EXPECT_EQ(KernelText(mixed[4]), "gaussian 100");
+  EXPECT_EQ(KernelText({KernelKind::kRationalQuadratic, 2}), "rational-quadratic 4");
+}
+
 TEST(Dictionary, RefusesAnUnknownNameAndListsTheKnownOnes) {
   try {
     MakeDictionary("linear", 5);

@@ -23,6 +23,7 @@ struct Run {
   std::vector<double> regret;  // per client
   std::vector<double> step_mse;
   std::vector<double> step_regret;
+  ClientWeights weights;
   Traffic traffic;
   double bound = 0;
   bool unit_losses = true;
@@ -54,17 +55,22 @@ double MeanOfNumbers(std::span<const double> values) {
 }
 
 Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& options,
-            std::size_t repetition, Clients& clients, Workers& workers, Progress& progress) {
+            std::size_t repetition, const WeightPlan& plan, Clients& clients, Workers& workers,
+            Progress& progress) {
   const auto algorithm = MakeFor(row, stream, options.seed, repetition);
   Simulation simulation(*algorithm, stream, clients, workers,
                         {.seed = options.seed,
                          .participation = options.participation,
                          .keep_predictions = false,
                          .uniforms = {}});
+  WeightWatch watch(*algorithm, plan);
   Run run;
   const auto start = std::chrono::steady_clock::now();
   try {
-    for (; !simulation.done(); ++progress.steps_done) simulation.Step();
+    for (; !simulation.done(); ++progress.steps_done) {
+      simulation.Step();
+      watch.Look(simulation.step(), clients);
+    }
   } catch (const Error& error) {
     run.divergence = {repetition, simulation.step(), error.what()};
     progress.steps_done += stream.steps() - simulation.step();
@@ -85,6 +91,7 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   if (run.traffic.messages == 0) {
     throw Error("no client took part in any step; raise --participation");
   }
+  run.weights = watch.weights();
   const Scoreboard& scores = simulation.scores();
   // Theorem 2 is about clients that start with equal weights.
   const double rate =
@@ -134,6 +141,8 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
     AddTo(regret, run->regret);
     AddTo(result.step_mse, run->step_mse);
     AddTo(result.step_regret, run->step_regret);
+    AddTo(result.weights.trace, run->weights.trace);
+    AddTo(result.weights.last, run->weights.last);
     traffic.Add(run->traffic);
     if (run->bound > 0) result.regret_bound = run->bound;
     result.unit_losses &= run->unit_losses;
@@ -142,7 +151,8 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
     result.fingerprint = result.fingerprint * 31 + run->fingerprint;
   }
   const auto count = static_cast<double>(counted.size());
-  for (auto* sums : {&regret, &result.step_mse, &result.step_regret}) {
+  for (auto* sums : {&regret, &result.step_mse, &result.step_regret, &result.weights.trace,
+                     &result.weights.last}) {
     for (double& value : *sums) value /= count;
   }
   result.mse = SpreadOf(mse);
@@ -150,6 +160,7 @@ RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t cl
   if (result.has_regret && result.repetitions == 0 && !result.step_regret.empty()) {
     result.regret = {result.step_regret.back(), 0};
   }
+  if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
   result.samples = traffic.messages;
   result.uplink_numbers = traffic.largest_up;
   const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
@@ -175,6 +186,7 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
   CheckExperiment(rows, options);
   const std::size_t repetitions = options.repetitions;
   progress.steps_total = rows.size() * repetitions * stream.steps();
+  const WeightPlan plan(stream);
   std::vector<std::vector<Run>> runs(rows.size(), std::vector<Run>(repetitions));
   std::vector<std::unique_ptr<Algorithm>> algorithms;  // of the rows, for their sizes
   for (const Row& row : rows) {
@@ -192,7 +204,7 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
       const std::size_t repetition = i % repetitions;
       clients.ForgetFeatures();
       runs[r][repetition] =
-          RunOnce(stream, rows[r], options, repetition, clients, workers, progress);
+          RunOnce(stream, rows[r], options, repetition, plan, clients, workers, progress);
       if (!runs[r][repetition].finished) {  // what follows would start from broken weights
         progress.steps_done += (first + chain_length - i - 1) * stream.steps();
         return;
@@ -217,6 +229,7 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
   std::vector<RowResult> results;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     results.push_back(Summarize(rows[r], runs[r], stream.clients()));
+    results.back().weight_plan = plan;
   }
   return results;
 }

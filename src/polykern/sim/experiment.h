@@ -11,6 +11,7 @@
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/sim/simulation.h"
+#include "polykern/sim/weight_watch.h"
 
 namespace polykern {
 
@@ -48,14 +49,17 @@ struct RowResult {
   std::optional<double> regret_bound;  ///< Theorem 2, if it applies to the algorithm
   bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
   std::size_t over_bound = 0;  ///< client runs with unit losses whose regret is above the bound
-  std::uint64_t uplink_numbers = 0;  ///< most numbers any client sent in a step
-  double uplink_bytes = 0;           ///< per client and step
-  double downlink_bytes = 0;         ///< per client and step
-  std::uint64_t samples = 0;         ///< client-steps over all repetitions
-  double seconds = 0;                ///< processor time of the repetitions, added up
-  std::uint64_t fingerprint = 0;     ///< of every bit of every prediction and final model
-  std::vector<double> step_mse;      ///< per step
-  std::vector<double> step_regret;   ///< per step: cumulative regret
+  std::uint64_t uplink_numbers = 0;   ///< most numbers any client sent in a step
+  double uplink_bytes = 0;            ///< per client and step
+  double downlink_bytes = 0;          ///< per client and step
+  std::uint64_t samples = 0;          ///< client-steps over all repetitions
+  double seconds = 0;                 ///< processor time of the repetitions, added up
+  std::uint64_t fingerprint = 0;      ///< of every bit of every prediction and final model
+  std::vector<double> step_mse;       ///< per step
+  std::vector<double> step_regret;    ///< per step: cumulative regret
+  std::vector<double> client_regret;  ///< per client; empty without regret or a finished repetition
+  WeightPlan weight_plan;             ///< whose weights are below
+  ClientWeights weights;  ///< empty if clients have none of their own, or nothing finished
   std::optional<Divergence> divergence;
 };
 

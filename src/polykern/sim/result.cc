@@ -1,5 +1,6 @@
 #include "polykern/sim/result.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 #include "polykern/data/synthetic.h"
 
 namespace polykern {
@@ -22,6 +24,10 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostPoints = 1000;
+constexpr std::size_t kMostQuantiles = 201;
+
+/// Raised with every new field of a run, so that runs kept without it are made again.
+constexpr int kFields = 2;
 
 std::string Hex(std::uint64_t value) {
   std::ostringstream text;
@@ -48,6 +54,55 @@ Json Curves(const RowResult& row) {
     regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
   }
   return {{"step", step}, {"mse", mse}, {"regret", regret}};
+}
+
+/// Sorted, and of more than kMostQuantiles numbers the quantiles at even distances, the least and
+/// the most among them.
+Json Quantiles(std::vector<double> numbers) {
+  if (numbers.empty()) return {};
+  std::ranges::sort(numbers);
+  const std::size_t count = std::min(numbers.size(), kMostQuantiles);
+  Json quantiles = Json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    quantiles.push_back(numbers[count == 1 ? 0 : i * (numbers.size() - 1) / (count - 1)]);
+  }
+  return quantiles;
+}
+
+/// Four digits after the point are more than a colour shows.
+double Rounded(double weight) {
+  return std::round(1e4 * weight) / 1e4;
+}
+
+Json WeightsJson(const RowResult& row, const Stream& stream) {
+  const WeightPlan& plan = row.weight_plan;
+  const ClientWeights& weights = row.weights;
+  if (weights.last.empty()) return {};
+  const std::size_t kernels = weights.last.size() / plan.clients.size();
+  Json names = Json::array();
+  for (const Kernel& kernel : MakeDictionary(row.row.options.dictionary, kernels)) {
+    names.push_back(KernelText(kernel));
+  }
+  const auto rows = [&](std::span<const double> numbers) {
+    Json list = Json::array();
+    for (std::size_t at = 0; at < numbers.size(); at += kernels) {
+      Json one = Json::array();
+      for (const double weight : numbers.subspan(at, kernels)) one.push_back(Rounded(weight));
+      list.push_back(std::move(one));
+    }
+    return list;
+  };
+  Json sites = Json::array();
+  for (const std::size_t client : plan.clients) sites.push_back(stream.SiteOf(client));
+  Json trace = Json::array();
+  const std::size_t step_size = plan.traced.size() * kernels;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    trace.push_back(rows(std::span(weights.trace).subspan(i * step_size, step_size)));
+  }
+  return {{"kernels", names},      {"clients", plan.clients},
+          {"sites", sites},        {"last", rows(weights.last)},
+          {"traced", plan.traced}, {"steps", plan.steps},
+          {"trace", trace}};
 }
 
 template <typename T>
@@ -116,7 +171,9 @@ Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& 
                {"microseconds_per_sample", 1e6 * r.seconds / samples},
                {"fingerprint", Hex(r.fingerprint)},
                {"options", OptionsJson(r.row, options)},
-               {"curves", Curves(r)}};
+               {"curves", Curves(r)},
+               {"client_regret", Quantiles(r.client_regret)},
+               {"client_weights", WeightsJson(r, *source.stream)}};
   if (r.divergence) {
     json["diverged"] = {{"repetition", r.divergence->repetition + 1},
                         {"step", r.divergence->step + 1},
@@ -177,11 +234,44 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
                        {"data", DataJson(source, source_options)},
                        {"runs", runs}};
   // Names from files may hold bytes that are not UTF-8: replaced, not refused.
-  return result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ReadableJson(result.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+std::string ReadableJson(const std::string& indented) {
+  std::string text;
+  std::size_t list = std::string::npos;  // where in `text` a list began that holds no other so far
+  bool quoted = false;
+  for (std::size_t i = 0; i < indented.size(); ++i) {
+    const char c = indented[i];
+    text += c;
+    if (quoted) {
+      if (c == '\\') text += indented[++i];
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      list = c == '[' ? text.size() : std::string::npos;
+    } else if (c == ']' && list != std::string::npos) {
+      // Texts hold no line ends of their own: JSON writes them as \n.
+      std::string line;
+      for (std::size_t at = list; at < text.size(); ++at) {
+        if (text[at] != '\n') {
+          line += text[at];
+          continue;
+        }
+        while (at + 1 < text.size() && text[at + 1] == ' ') ++at;
+        if (!line.empty() && text[at + 1] != ']') line += ' ';
+      }
+      text.replace(list, std::string::npos, line);
+      list = std::string::npos;
+    }
+  }
+  return text;
 }
 
 std::string RowSettings(const Row& row, const ExperimentOptions& options) {
   const Json settings = {{"polykern", Version()},
+                         {"fields", kFields},
                          {"algorithm", row.algorithm},
                          {"kernels_per_upload", UplinkOf(row.algorithm, row.options).kernels},
                          {"features", OrNull(row.options.features)},

@@ -21,6 +21,9 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
 /// results. Threads are no part of it.
 std::string RowSettings(const Row& row, const ExperimentOptions& options);
 
+/// Indented JSON with each list of plain values on one line: result.json as people can read it.
+std::string ReadableJson(const std::string& indented);
+
 /// Writes a file so that a reader sees the old one or the whole new one, never a half. Makes the
 /// folder if needed. Throws Error with the path and the reason.
 void WriteFileAtomically(const std::string& folder, const std::string& name,

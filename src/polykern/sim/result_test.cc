@@ -1,5 +1,6 @@
 #include "polykern/sim/result.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -62,6 +63,55 @@ TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {
   EXPECT_NEAR(sum / 2500, results[0].mse.mean, 1e-12);
 }
 
+TEST(Result, HoldsWhatClientsPreferAndHowTheirRegretDiffers) {
+  SourceOptions source_options;
+  source_options.clients = 450;
+  source_options.steps = 130;
+  const Source source = OpenSource(source_options);
+  ExperimentOptions options;
+  options.repetitions = 2;
+  Row row;
+  row.options.kernels_per_upload = 3;
+  row.options.kernels = 6;
+  row.options.features = 2;
+  row.options.dictionary = "mixed";
+  Progress progress;
+  const auto results = RunExperiment(*source.stream, {row}, options, progress);
+  const auto json = nlohmann::json::parse(ResultJson(source, source_options, options, results, ""));
+  const auto& run = json["runs"][0];
+
+  std::vector<double> sorted = results[0].client_regret;
+  ASSERT_EQ(sorted.size(), 450U);
+  EXPECT_DOUBLE_EQ(SpreadOf(sorted).mean, results[0].regret.mean);
+  std::ranges::sort(sorted);
+  const auto quantiles = run["client_regret"].get<std::vector<double>>();
+  ASSERT_EQ(quantiles.size(), 201U);
+  EXPECT_EQ(quantiles.front(), sorted.front());
+  EXPECT_EQ(quantiles[100], sorted[224]);  // of 450 the lower middle one
+  EXPECT_EQ(quantiles.back(), sorted.back());
+  EXPECT_TRUE(std::ranges::is_sorted(quantiles));
+
+  const auto& weights = run["client_weights"];
+  EXPECT_EQ(weights["kernels"][1], "matern32 0.0631");
+  ASSERT_EQ(weights["clients"].size(), 100U);
+  ASSERT_EQ(weights["last"].size(), 100U);
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::size_t site = source.stream->SiteOf(weights["clients"][i].get<std::size_t>());
+    EXPECT_EQ(weights["sites"][i], site);
+    EXPECT_GE(site, before);
+    before = site;
+    double sum = 0;
+    for (const auto& weight : weights["last"][i]) sum += weight.get<double>();
+    EXPECT_NEAR(sum, 1, 6 * 0.5e-4);  // each rounded to four digits
+  }
+  EXPECT_EQ(before, 3U);  // all four sites
+  ASSERT_EQ(weights["steps"].size(), 60U);
+  EXPECT_EQ(weights["steps"].back(), 130);
+  EXPECT_EQ(weights["trace"].size(), 60U);
+  EXPECT_EQ(weights["trace"][0].size(), 4U);
+}
+
 TEST(Result, HasNullWhereThereIsNothingToSay) {
   SourceOptions source_options;
   source_options.clients = 3;
@@ -73,12 +123,36 @@ TEST(Result, HasNullWhereThereIsNothingToSay) {
   const auto results = RunExperiment(*source.stream, {row}, {}, progress);
   const auto json = nlohmann::json::parse(ResultJson(source, source_options, {}, results, ""));
   const auto& run = json["runs"][0];
-  for (const char* field :
-       {"kernels_per_upload", "features", "regret_mean", "regret_std", "regret_bound"}) {
+  for (const char* field : {"kernels_per_upload", "features", "regret_mean", "regret_std",
+                            "regret_bound", "client_regret", "client_weights"}) {
     EXPECT_TRUE(run.at(field).is_null()) << field;
   }
   for (const auto& value : run["curves"]["regret"]) EXPECT_TRUE(value.is_null());
   EXPECT_EQ(run["options"]["meta_rate"], 0.001);
+}
+
+TEST(ReadableJson, HasListsOfPlainValuesOnOneLine) {
+  const nlohmann::ordered_json json = {{"a", {1, 2.5, nullptr}},
+                                       {"b", {{1, 2}, {3, 4}}},
+                                       {"c", nlohmann::ordered_json::array()},
+                                       {"d", {"x [ y", "\"]\n  \\", "z"}},
+                                       {"e", {{{"f", {true}}}}}};
+  const std::string text = ReadableJson(json.dump(1));
+  EXPECT_EQ(nlohmann::ordered_json::parse(text), json);
+  EXPECT_EQ(text, R"({
+ "a": [1, 2.5, null],
+ "b": [
+  [1, 2],
+  [3, 4]
+ ],
+ "c": [],
+ "d": ["x [ y", "\"]\n  \\", "z"],
+ "e": [
+  {
+   "f": [true]
+  }
+ ]
+})");
 }
 
 TEST_F(ResultFile, ReplacesAFileWholeAndLeavesNothingElse) {
