@@ -11,6 +11,7 @@ namespace polykern {
 /// the whole command line when the callback runs; results carry it, so that they can be made again.
 void AddRunCommand(CLI::App& program, const std::string& typed);
 void AddReproduceCommand(CLI::App& program, const std::string& typed);
+void AddReportCommand(CLI::App& program);
 void AddBenchCommand(CLI::App& program);
 
 /// data list, get, check and scan; the last is in a file of its own.

@@ -36,6 +36,7 @@ int Run(int argc, char** argv) {
   std::string typed;
   polykern::AddRunCommand(program, typed);
   polykern::AddReproduceCommand(program, typed);
+  polykern::AddReportCommand(program);
   polykern::AddDataCommand(program);
   polykern::AddServeCommand(program);
   polykern::AddJoinCommand(program);

@@ -9,6 +9,7 @@
 #include "polykern/core/error.h"
 #include "polykern/sim/paper.h"
 #include "polykern/sim/result.h"
+#include "report_files.h"
 #include "reproduce_report.h"
 #include "reproduce_runs.h"
 
@@ -22,7 +23,8 @@ struct ReproduceOptions {
   std::string data_dir = "data";
   ExperimentOptions experiment;
   std::string out = "reproduction";
-  bool fresh = false;  ///< take over no finished runs
+  bool fresh = false;      ///< take over no finished runs
+  bool no_report = false;  ///< write no report.html
   std::string format = "text";
   std::string command;  ///< as typed
 };
@@ -86,8 +88,11 @@ void Execute(const ReproduceOptions& options) {
   Json result = {{"polykern", Version()}, {"command", options.command}};
   result.update(runs.Result());
   result["reproduction"] = reproduction;
-  const std::string json = result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string json =
+      ReadableJson(result.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
   write("result.json", json);
+  if (!options.no_report && WriteReport({{options.out, json}}, options.out))
+    files += " report.html";
   if (options.format == "json") {
     std::cout << json;
   } else {
@@ -120,11 +125,12 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed) {
       ->capture_default_str()
       ->group("Experiment");
   AddSeedAndThreads(reproduce, o.experiment);
-  reproduce.add_option("-o,--out", o.out, "Folder for tables, figures, result.json and runs")
+  reproduce.add_option("-o,--out", o.out, "Folder for tables, figures, results and runs")
       ->capture_default_str()
       ->group("Output");
   reproduce.add_flag("--fresh", o.fresh, "Make every run again, also those that are in the folder")
       ->group("Output");
+  reproduce.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
   reproduce.add_option("--format", o.format, "text, json or markdown, on standard output")
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str()

@@ -12,6 +12,7 @@
 #include "polykern/data/source.h"
 #include "polykern/sim/experiment.h"
 #include "polykern/sim/result.h"
+#include "report_files.h"
 
 namespace polykern {
 namespace {
@@ -23,7 +24,8 @@ struct RunOptions {
   AlgorithmOptions algorithm;
   std::vector<std::string> algorithms = {"all"};
   std::vector<std::size_t> kernels_per_upload;  ///< empty: the paper's 1, 25 and 51
-  std::string out;                              ///< folder for result.json; empty: none
+  std::string out;                              ///< folder for the results; empty: none
+  bool no_report = false;                       ///< result.json alone
   std::string format = "text";
   std::string command;  ///< as typed
 };
@@ -174,7 +176,11 @@ void Execute(const RunOptions& options) {
   }
   const std::string json =
       ResultJson(source, options.source, options.experiment, results, options.command);
-  if (!options.out.empty()) WriteFileAtomically(options.out, "result.json", json);
+  bool reported = false;
+  if (!options.out.empty()) {
+    WriteFileAtomically(options.out, "result.json", json);
+    reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
+  }
   if (options.format == "json") {
     std::cout << json;
   } else {
@@ -182,6 +188,7 @@ void Execute(const RunOptions& options) {
               << ResultTable(results) << '\n'
               << Remarks(results);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
+    if (reported) std::cout << "To look at: " << options.out << "/report.html\n";
   }
   std::cout.flush();
   if (!std::cout) throw Error("standard output cannot be written to; the results are lost there");
@@ -209,8 +216,10 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       "pof-newton: by the budget)")
       .group("Algorithm");
   AddExperimentOptions(run, options->experiment);
-  run.add_option("-o,--out", options->out, "Folder for result.json (default: nothing is written)")
+  run.add_option("-o,--out", options->out,
+                 "Folder for result.json and report.html (default: nothing is written)")
       ->group("Output");
+  run.add_flag("--no-report", options->no_report, "Write no report.html")->group("Output");
   AddFormatOption(run, options->format);
   run.callback([options, &typed] {
     options->command = typed;

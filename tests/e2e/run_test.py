@@ -53,17 +53,32 @@ def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp
 
 def test_result_json_holds_the_documented_fields(polykern, tmp_path):
     assert polykern("run", *SMALL, "-a", "pof-mkl", "--kernels-per-upload", "25", "--out", "here").code == 0
-    assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["report.html", "result.json"]
     (run,) = runs_of(tmp_path / "here")
     for field in """algorithm kernels_per_upload features clients steps repetitions mse mse_std
             regret_mean regret_std regret_bound uplink_numbers uplink_bytes downlink_bytes seconds
-            microseconds_per_sample options curves""".split():
+            microseconds_per_sample options curves client_regret client_weights""".split():
         assert field in run, field
     assert (run["features"], run["clients"], run["steps"]) == (20, 30, 20)
     assert run["uplink_numbers"] == 1000
     assert run["downlink_bytes"] == 4 * 51 * 40
     assert run["curves"]["step"] == list(range(1, 21))
     assert run["mse"] == pytest.approx(sum(run["curves"]["mse"]) / 20)
+    assert run["regret_mean"] == pytest.approx(sum(run["client_regret"]) / 30)
+    weights = run["client_weights"]
+    assert sorted(weights["clients"]) == list(range(30))
+    assert [len(weights[name]) for name in ("kernels", "last", "traced", "steps", "trace")] == [51, 30, 4, 20, 20]
+    for row in weights["last"] + [row for step in weights["trace"] for row in step]:
+        assert sum(row) == pytest.approx(1, abs=51 * 0.5e-4)  # each rounded to four digits
+    last = dict(zip(weights["clients"], weights["last"]))
+    assert weights["trace"][-1] == [last[client] for client in weights["traced"]]
+
+
+def test_no_report_leaves_the_result_alone(polykern, tmp_path):
+    done = polykern("run", *SMALL, "-a", "ofskl", "--no-report", "--out", "here")
+    assert (done.code, done.err) == (0, "")
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["result.json"]
+    assert runs_of(tmp_path / "here")[0]["client_weights"] is None
 
 
 def test_anytime_rates_make_a_short_run_the_start_of_a_long_one(polykern, tmp_path):

@@ -1,0 +1,20 @@
+#include "report_files.h"
+
+#include <iostream>
+
+#include "polykern/sim/result.h"
+
+namespace polykern {
+
+bool WriteReport(const std::vector<ReportSource>& results, const std::string& folder,
+                 const std::string& name) {
+  if (ReportPage().empty()) {
+    std::cerr << "polykern: no report.html, because this program was built without node and npm; "
+                 "install both (scripts/setup does), build again, and use polykern report\n";
+    return false;
+  }
+  WriteFileAtomically(folder, name, ReportHtml(ReportPage(), results));
+  return true;
+}
+
+}  // namespace polykern

@@ -1,0 +1,116 @@
+#include "polykern/sim/report.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "polykern/core/error.h"
+#include "polykern/sim/result_check-inl.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPoints = 400;      // of a curve: about as many as a chart has pixels
+constexpr std::size_t kRunsWithWeights = 12;  // of each result
+constexpr double kWeightUnit = 1e4;           // weights travel as whole numbers
+
+/// To six digits: finer than a chart is drawn.
+Json Short(const Json& value) {
+  if (!value.is_number()) return value;
+  const auto number = value.get<double>();
+  char text[32];
+  const auto end =
+      std::to_chars(text, text + sizeof text, number, std::chars_format::general, 6).ptr;
+  double rounded = number;
+  std::from_chars(text, end, rounded);
+  return rounded;
+}
+
+/// Joins neighbouring points until there are few enough: the mean error of their steps, and the
+/// regret at their end.
+Json Thinned(const Json& curves) {
+  const Json& steps = curves["step"];
+  const std::size_t joined = (steps.size() + kMostPoints - 1) / kMostPoints;
+  Json thin = {{"step", Json::array()}, {"mse", Json::array()}, {"regret", Json::array()}};
+  double before = 0;
+  for (std::size_t i = 0; i < steps.size();) {
+    const std::size_t end = std::min(steps.size(), i + joined);
+    double sum = 0;
+    double weight = 0;
+    for (std::size_t j = i; j < end; ++j) {
+      const double width = steps[j].get<double>() - before;
+      before = steps[j].get<double>();
+      if (curves["mse"][j].is_null()) continue;
+      sum += width * curves["mse"][j].get<double>();
+      weight += width;
+    }
+    thin["step"].push_back(steps[end - 1]);
+    thin["mse"].push_back(weight > 0 ? Short(end - i == 1 ? curves["mse"][i] : Json(sum / weight))
+                                     : Json());
+    thin["regret"].push_back(Short(curves["regret"][end - 1]));
+    i = end;
+  }
+  return thin;
+}
+
+/// Every number of a list of lists in kWeightUnit.
+void InUnits(Json& list) {
+  if (list.is_number()) {
+    list = std::lround(kWeightUnit * list.get<double>());
+    return;
+  }
+  for (Json& item : list) InUnits(item);
+}
+
+Json ForPage(const ReportSource& source) {
+  Json result = Json::parse(source.json, nullptr, false);
+  if (result.is_discarded()) {
+    throw Error(source.name + ": this is not JSON; the file is damaged or is no result.json");
+  }
+  CheckResult(result, source.name);
+  std::size_t with_weights = 0;
+  for (Json& run : result["runs"]) {
+    run["curves"] = Thinned(run["curves"]);
+    for (Json& regret : run["client_regret"]) regret = Short(regret);
+    Json& weights = run["client_weights"];
+    if (weights.is_null()) continue;
+    if (++with_weights > kRunsWithWeights) {
+      weights = nullptr;
+      continue;
+    }
+    InUnits(weights["last"]);
+    InUnits(weights["trace"]);
+  }
+  return {{"name", source.name}, {"result", std::move(result)}};
+}
+
+}  // namespace
+
+std::string ReportHtml(std::string_view page, const std::vector<ReportSource>& sources) {
+  Json results = Json::array();
+  for (const ReportSource& source : sources) results.push_back(ForPage(source));
+  // A "<" inside JSON can only stand in a text, where it may be written by its number: so no text
+  // can end the element that holds it.
+  std::string escaped;
+  for (const char c : results.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      escaped += "\\u003c";
+    } else {
+      escaped += c;
+    }
+  }
+  const std::size_t mark = page.find(kReportMark);
+  assert(mark != std::string_view::npos);
+  std::string html(page.substr(0, mark));
+  html += escaped;
+  html += page.substr(mark + kReportMark.size());
+  return html;
+}
+
+}  // namespace polykern

@@ -1,0 +1,217 @@
+// polykern run --out and polykern report, seen in a browser.
+import assert from "node:assert/strict";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { axeSource, close, colouredPixels, folder, open, parseCsv, polykern, saved } from "./browser.mjs";
+
+const result = (name) => JSON.parse(readFileSync(join(folder, name, "result.json"), "utf8"));
+const CHARTS = ["Error over time", "Average regret", "Error against uplink", "Kernel weights over time", "Regret from client to client"];
+
+let page;
+before(async () => {
+  polykern("run", "-k", "12", "-s", "150", "-r", "2", "-a", "pof-mkl,pof-adagrad,ofskl,perfedavg,local", "--out", "fleet");
+  page = await open("fleet/report.html");
+});
+after(close);
+
+const figure = (on, name) => on.getByRole("group", { name, exact: true });
+
+test("the answer comes first and names the run with the lowest error", async () => {
+  const runs = result("fleet").runs;
+  const best = runs.reduce((a, b) => (b.mse < a.mse ? b : a));
+  const text = await page.locator(".answer").innerText();
+  assert.match(text, /12 clients at 4 sites/);
+  const winner = await page.locator(".answer strong").innerText();
+  assert.ok(winner.startsWith(best.algorithm), winner);
+  assert.ok(winner.includes(`M = ${best.kernels_per_upload}`), winner);
+  assert.ok(text.includes(best.mse.toPrecision(4)), text);
+  assert.ok(text.includes(`${best.uplink_numbers} numbers`), text);
+});
+
+test("the table shows the numbers of result.json, and saves them in full", async () => {
+  const runs = result("fleet").runs;
+  const card = page.getByRole("region", { name: "Algorithms" }).first();
+  const rows = await card.locator("tbody tr").all();
+  assert.equal(rows.length, runs.length);
+  const file = await saved(page, page.getByRole("button", { name: "Save as CSV: Algorithms" }));
+  assert.equal(file.name, "algorithms.csv");
+  const lines = parseCsv(file.text);
+  for (const [i, run] of runs.entries()) {
+    const cells = await rows[i].locator("th,td").allInnerTexts();
+    assert.ok(cells[0].startsWith(run.algorithm));
+    assert.ok(cells[3].startsWith(run.mse.toPrecision(4)), cells[3]);
+    assert.equal(cells[6], String(run.uplink_numbers));
+    for (const field of ["mse", "mse_std", "regret_mean", "regret_bound", "uplink_bytes", "microseconds_per_sample"]) {
+      assert.equal(lines[i][field] === "" ? null : Number(lines[i][field]), run[field], field);
+    }
+  }
+});
+
+test("a click on a column sorts, a second one turns it round, and what is missing stays last", async () => {
+  const card = page.getByRole("region", { name: "Algorithms" }).first();
+  const runs = result("fleet").runs;
+  const column = async (c) => (await card.locator(`tbody tr > :nth-child(${c})`).allInnerTexts());
+  const head = card.getByRole("columnheader", { name: "Regret" });
+  await head.getByRole("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "ascending");
+  const known = runs.filter((run) => run.regret_mean !== null).sort((a, b) => a.regret_mean - b.regret_mean);
+  const rising = await column(1);
+  assert.ok(rising[0].startsWith(known[0].algorithm));
+  assert.equal(rising.at(-1), "perfedavg");
+  await head.getByRole("button").click();
+  assert.equal(await head.getAttribute("aria-sort"), "descending");
+  const falling = await column(1);
+  assert.deepEqual(falling.slice(0, known.length), rising.slice(0, known.length).reverse());
+  assert.equal(falling.at(-1), "perfedavg");
+});
+
+for (const name of CHARTS) {
+  test(`"${name}" has marks, a legend that hides and shows, values under the keys, and saves`, async () => {
+    const chart = figure(page, name);
+    const before = await colouredPixels(chart);
+    assert.ok(before > 200, `${before} coloured pixels`);
+    const legend = chart.locator(".legend button");
+    const count = await legend.count();
+    const save = (kind) => saved(page, page.getByRole("button", { name: `Save as ${kind}: ${name}`, exact: true }));
+    const series = (text) => text.match(/<g class="series">/g).length;
+    const shown = await chart.locator('.legend button[aria-pressed="true"]').count();
+    assert.equal(series((await save("SVG")).text), shown);
+
+    const plot = chart.getByRole("img");
+    await plot.focus();
+    await plot.press("ArrowRight");
+    await plot.press("ArrowRight");
+    assert.notEqual(await chart.getByRole("status").innerText(), "");
+    assert.match((await chart.locator(".legend .value").allInnerTexts()).join(""), /\d/);
+
+    for (let i = 0; i < count; ++i) await legend.nth(i).click();
+    const turned = await chart.locator('.legend button[aria-pressed="true"]').count();
+    assert.equal(turned, count - shown);
+    if (turned === 0) assert.ok((await colouredPixels(chart)) < before / 10);
+    for (let i = 0; i < count; ++i) await legend.nth(i).click();
+    assert.ok(Math.abs((await colouredPixels(chart)) - before) < before / 10);
+
+    const vector = await save("SVG");
+    assert.match(vector.name, /\.svg$/);
+    const drawn = await page.evaluate((text) => {
+      const document = new DOMParser().parseFromString(text, "image/svg+xml");
+      return { bad: document.querySelector("parsererror") !== null, marks: document.querySelectorAll("g.series path, g.series circle").length, text: document.documentElement.textContent };
+    }, vector.text);
+    assert.equal(drawn.bad, false);
+    assert.ok(drawn.marks >= shown);
+    assert.ok(drawn.text.includes(name));
+    assert.ok(!vector.text.includes("NaN") && !vector.text.includes("Infinity"));
+    const pixels = await save("PNG");
+    assert.match(pixels.name, /\.png$/);
+    assert.equal(pixels.data.subarray(1, 4).toString(), "PNG");
+    assert.ok(pixels.data.length > 5000);
+  });
+}
+
+test("the saved error curve is the one of result.json", async () => {
+  const chart = figure(page, "Error over time");
+  await chart.getByLabel("Mean over the last").selectOption({ index: 0 });
+  const { text } = await saved(page, page.getByRole("button", { name: "Save as SVG: Error over time" }));
+  const run = result("fleet").runs.find((one) => one.algorithm === "local");
+  const path = text.match(/<path d="([^"]*)"[^>]*><title>local<\/title>/)[1];
+  const ys = path.split(/[ML]/).slice(1).map((point) => Number(point.split(" ")[1]));
+  assert.equal(ys.length, run.curves.mse.length);
+  // A logarithmic axis: heights are a straight line over the logarithm of the errors.
+  const logs = run.curves.mse.map(Math.log10);
+  const slope = (ys[100] - ys[0]) / (logs[100] - logs[0]);
+  ys.forEach((y, i) => assert.ok(Math.abs(y - ys[0] - slope * (logs[i] - logs[0])) < 0.3, `point ${i}`));
+});
+
+test("the heat map has a line for each client, in the order of the sites, and tells each weight", async () => {
+  const run = result("fleet").runs.filter((one) => one.client_weights).reduce((a, b) => (b.mse < a.mse ? b : a));
+  const weights = run.client_weights;
+  assert.deepEqual(weights.sites, [...weights.sites].sort((a, b) => a - b));
+  const chart = figure(page, "Kernel weights of all clients");
+  const cells = await chart.locator("svg.heat rect[fill-opacity]").count();
+  assert.equal(cells, weights.last.flat().filter((weight) => weight > 0).length);
+  const map = chart.getByRole("img");
+  await map.focus();
+  for (let i = 0; i < 3; ++i) await map.press("ArrowDown");
+  const said = await chart.getByRole("status").innerText();
+  assert.ok(said.startsWith(`client ${weights.clients[2]} at ${result("fleet").data.sites[weights.sites[2]]}`), said);
+  const { text } = await saved(page, page.getByRole("button", { name: "Save as SVG: Kernel weights of all clients" }));
+  assert.equal(text.match(/fill-opacity/g).length, cells);
+});
+
+test("the settings hold the command that makes it again", async () => {
+  assert.equal(await page.locator("code").first().innerText(), result("fleet").command);
+});
+
+test("no error is on the console and no request leaves the file", () => {
+  assert.deepEqual(page.complaints, []);
+});
+
+for (const look of [{ colorScheme: "light" }, { colorScheme: "dark" }, { colorScheme: "light", viewport: { width: 360, height: 740 } }]) {
+  test(`axe finds nothing serious: ${JSON.stringify(look)}`, async () => {
+    const other = await open("fleet/report.html", { ...look, bypassCSP: true });
+    await other.evaluate(axeSource);
+    const { violations } = await other.evaluate(() => axe.run());
+    const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact));
+    assert.deepEqual(serious.map((one) => `${one.id}: ${one.nodes[0].html}`), []);
+    const [wide, room] = await other.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide <= room, `${wide} pixels wide in ${room}`);
+    await other.context().close();
+  });
+}
+
+test("every control can be reached by its name, and by the keyboard", async () => {
+  const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, select, [tabindex]")]
+    .filter((one) => !(one.textContent || one.getAttribute("aria-label") || one.getAttribute("aria-labelledby"))).length);
+  assert.equal(unnamed, 0);
+  const button = page.getByRole("button", { name: "ofskl" }).first();
+  await button.focus();
+  await button.press("Enter");
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+});
+
+test("text from data is shown as text", async () => {
+  const evil = "<script>window.hacked=1</script>";
+  const site = "<img src=x onerror=window.hacked=2>";
+  const lines = [`a,"${evil}",where,y`];
+  for (let i = 0; i < 240; ++i) lines.push(`${Math.sin(i)},${Math.cos(3 * i)},${i % 2 ? site : "</script><b>"},${Math.sin(i) ** 2}`);
+  writeFileSync(join(folder, "<script>.csv"), lines.join("\n"));
+  polykern("run", "--data", "<script>.csv", "--target", evil, "--site", "where", "-k", "4", "-r", "1", "-a", "pof-mkl", "-M", "51", "--out", "evil");
+  const other = await open("evil/report.html");
+  assert.equal(await other.evaluate(() => window.hacked), undefined);
+  const text = await other.locator("main").evaluate((main) => main.textContent);
+  for (const part of [evil, site, "</script><b>", "<script>.csv"]) assert.ok(text.includes(part), part);
+  const { text: picture } = await saved(other, other.getByRole("button", { name: "Save as SVG: Kernel weights of all clients" }));
+  assert.ok(!picture.includes("<img") && picture.includes("&lt;img"));
+  assert.equal(await other.locator("main script, main img, main b").count(), 0);
+  assert.deepEqual(other.complaints, []);
+});
+
+test("several results stand side by side, and a sweep over xi has charts", async () => {
+  for (const rate of ["0.2", "0.6"]) {
+    polykern("run", "-k", "12", "-s", "40", "-r", "1", "-a", "pof-mkl", "-M", "25", "--exploration", rate, "--no-report", "--out", `xi${rate}`);
+  }
+  polykern("report", "xi0.2", "xi0.6/result.json", "--out", "both.html");
+  const other = await open("both.html");
+  const text = await other.locator("main").innerText();
+  assert.ok(text.includes("xi0.2") && text.includes("xi0.6"));
+  assert.equal(await other.locator("tbody tr").count(), 2);
+  const labels = await other.locator("tbody th").allInnerTexts();
+  assert.deepEqual(labels, ["pof-mkl, xi 0.2", "pof-mkl, xi 0.6"]);
+  for (const name of ["Regret against the exploration rate", "Error against the exploration rate"]) {
+    assert.ok((await colouredPixels(figure(other, name))) > 50, name);
+  }
+  const { text: picture } = await saved(other, other.getByRole("button", { name: "Save as SVG: Regret against the exploration rate" }));
+  assert.equal(picture.match(/<circle /g).length, 2);
+  assert.deepEqual(other.complaints, []);
+});
+
+test("a report of very many steps and clients stays below 3 MB", () => {
+  polykern("run", "-k", "2", "-s", "30000", "-r", "1", "-a", "pof-mkl,pof-adagrad", "--features", "2", "-M", "1,5,51", "--out", "long");
+  polykern("run", "-k", "3000", "-s", "20", "-r", "1", "-a", "pof-mkl", "--features", "2", "-M", "1,2,5,10,51", "--out", "wide");
+  // A curve has as many points for a million steps: per run, all there is must fit thirty times.
+  for (const [name, runs] of [["long", 6], ["wide", 5]]) {
+    assert.equal(result(name).runs.length, runs);
+    assert.ok(statSync(join(folder, name, "report.html")).size < (3e6 * runs) / 30 + 1e5, name);
+  }
+});

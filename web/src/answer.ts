@@ -1,0 +1,48 @@
+// The question, and the answer in a sentence or two.
+import { el } from "./dom";
+import { bytes, count, percent, short, spread } from "./format";
+import type { Data, Group, Run } from "./model";
+
+function question(group: Group): string {
+  const data = group.data[0] as Data;
+  const sites = data.sites.length > 1 ? ` at ${count(data.sites.length, "site")}` : "";
+  const what = data.target === "" ? "best" : `${data.target} best`;
+  const budgets = [...new Set(group.runs.map((run) => run.options.budget))];
+  const budget = budgets.length === 1 ? `at most ${budgets[0]} numbers` : "only so many numbers";
+  return `Who predicts ${what} on ${data.name}, when ${count(data.clients, "client")}${sites} learn together over ${count(data.steps, "step")} and each may send ${budget} a step?`;
+}
+
+function uplink(run: Run): string {
+  return run.uplink_numbers === 0 ? "sending nothing" : `sending ${count(run.uplink_numbers, "number")} (${bytes(run.uplink_bytes)}) per client and step`;
+}
+
+/// The best run, and the best one of another algorithm.
+export function winner(runs: Run[]): { best: Run; next: Run | undefined } | null {
+  const ranked = runs.filter((run) => !run.diverged).sort((a, b) => a.mse - b.mse);
+  const best = ranked[0];
+  return best === undefined ? null : { best, next: ranked.find((run) => run.algorithm !== best.algorithm) ?? ranked[1] };
+}
+
+export function answer(group: Group): HTMLElement {
+  const found = winner(group.runs);
+  const lines: (Node | string)[][] = [];
+  if (found === null) {
+    lines.push(["Nobody: every run diverged."]);
+  } else {
+    const { best, next } = found;
+    lines.push([el("strong", {}, best.label), ` has the lowest mean squared error, ${spread(best.mse, best.mse_std)}, ${uplink(best)}.`]);
+    if (next !== undefined) {
+      const clear = next.mse - best.mse > Math.hypot(best.mse_std, next.mse_std);
+      lines.push([`That is ${percent(1 - best.mse / next.mse)} below the next, ${next.label} (${short(next.mse)}, ${uplink(next)})`,
+        best.repetitions < 2 ? ", in a single feature draw: how much of it is chance is not known." : clear ? "." : "; the difference is smaller than the spread over the feature draws, so it decides nothing."]);
+    }
+    const alone = winner(group.runs.filter((run) => run.uplink_numbers === 0))?.best;
+    if (alone !== undefined && alone !== best && alone !== next) {
+      lines.push([`Clients that learn alone reach ${short(alone.mse)} (${alone.label}), ${short(alone.mse / best.mse, 3)} times as much.`]);
+    }
+  }
+  const lost = group.runs.filter((run) => run.diverged);
+  if (lost.length > 0) lines.push([`Diverged: ${lost.map((run) => run.label).join(", ")}.`]);
+  return el("section", { class: "answer" },
+    el("h2", {}, question(group)), ...lines.map((line) => el("p", {}, ...line)));
+}

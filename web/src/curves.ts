@@ -1,0 +1,80 @@
+// Error and regret over time.
+import { chartFigure } from "./chart";
+import { type ChartSpec, hideMany, type Series } from "./chart_spec";
+import { choice, el } from "./dom";
+import { short } from "./format";
+import { mainRuns } from "./labels";
+import type { Group, Run } from "./model";
+
+const WINDOWS = [1, 5, 20, 50];
+
+/// Means over the last `window` points, each as heavy as the steps it stands for; fewer at the start.
+export function running(steps: number[], values: (number | null)[], window: number): (number | null)[] {
+  const width = (i: number) => (steps[i] as number) - (steps[i - 1] ?? 0);
+  return values.map((_, i) => {
+    let [sum, weight] = [0, 0];
+    for (let j = Math.max(0, i - window + 1); j <= i; ++j) {
+      const value = values[j];
+      if (value === null || value === undefined) continue;
+      sum += width(j) * value;
+      weight += width(j);
+    }
+    return weight > 0 ? sum / weight : null;
+  });
+}
+
+function errorSpec(runs: Run[], window: number): ChartSpec {
+  const series = runs.map((run): Series => ({
+    name: run.label, x: run.curves.step, y: running(run.curves.step, run.curves.mse, window), color: run.color, dash: run.dash,
+  }));
+  const last = (one: Series) => one.y[one.y.length - 1] ?? Infinity;
+  const best = series.reduce((a, b) => (last(b) < last(a) ? b : a));
+  return {
+    title: "Error over time", file: "error-over-time", xLabel: "step", yLabel: "mean squared error", xScale: "linear", yScale: "log",
+    series: hideMany(series), summary: `Mean over clients and feature draws. Lowest at the end: ${best.name} (${short(last(best))}).`,
+  };
+}
+
+export function errorChart(group: Group): HTMLElement {
+  const runs = mainRuns(group.runs).filter((run) => run.curves.step.length > 0);
+  if (runs.length === 0) return el("p", {}, "No run got as far as its first step.");
+  const steps = (runs[0] as Run).curves.step;
+  const names = WINDOWS.map((window) => `${Math.round(window * ((steps[steps.length - 1] ?? 1) / steps.length))} steps`);
+  const place = el("div");
+  const hidden = new Map<string, boolean | undefined>();
+  let spec: ChartSpec | null = null;
+  const draw = (index: number) => {
+    for (const one of spec?.series ?? []) hidden.set(one.name, one.hidden);
+    spec = errorSpec(runs, WINDOWS[index] as number);
+    for (const one of spec.series) if (hidden.has(one.name)) one.hidden = hidden.get(one.name);
+    place.replaceChildren(chartFigure(spec, choice("Mean over the last", names, index, draw)));
+  };
+  draw(steps.length >= 100 ? 2 : 0);
+  return place;
+}
+
+/// Theorem 2 after t steps, over t: ln N / eta + eta t / 2. The result has it for all T steps.
+function bound(run: Run, t: number): number {
+  const rate = run.options.weight_rate ?? 1 / Math.sqrt(run.steps);
+  return ((run.regret_bound as number) - (rate * (run.steps - t)) / 2) / t;
+}
+
+export function regretChart(group: Group): HTMLElement | null {
+  const runs = mainRuns(group.runs).filter((run) => run.regret_mean !== null && run.curves.step.length > 0);
+  if (runs.length === 0) return null;
+  const series = hideMany(runs.map((run): Series => ({
+    name: run.label, x: run.curves.step, y: run.curves.regret.map((r, i) => (r === null ? null : r / (run.curves.step[i] as number))), color: run.color, dash: run.dash,
+  })));
+  const bounds = new Map<string, Run>();
+  for (const run of runs) if (run.regret_bound !== null) bounds.set(`${run.regret_bound} ${run.steps}`, run);
+  for (const run of bounds.values()) {
+    const more = bounds.size > 1 ? ` (${run.steps} steps)` : "";
+    series.push({ name: `Theorem 2's bound${more}`, x: run.curves.step, y: run.curves.step.map((t) => bound(run, t)), color: 11, dash: 1 });
+  }
+  const words = bounds.size > 0 ? " Theorem 2 keeps clients with losses in [0, 1] below its bound." : "";
+  return chartFigure({
+    title: group.paper.length > 0 ? "Figure 1: average regret" : "Average regret", file: "average-regret",
+    xLabel: "step t", yLabel: "regret (14) / t", xScale: "linear", yScale: "asinh", series,
+    summary: `Regret against each client's best kernel, mean over the clients, divided by t; below 0: better than the best kernel.${words}`,
+  });
+}

@@ -1,0 +1,67 @@
+// What a run is called: its algorithm, and the settings that tell it from the other runs.
+import type { Run } from "./model";
+
+type Part = (run: Run) => string;
+
+function option(name: string, shown = name.replaceAll("_", " ")): Part {
+  return (run) => {
+    const value = run.options[name];
+    return value === null || value === undefined ? "" : `${shown} ${String(value)}`;
+  };
+}
+
+// In the order in which they are tried.
+const PARTS: Part[] = [
+  (run) => (run.kernels_per_upload === null ? "" : `M = ${run.kernels_per_upload}`),
+  (run) => (run.features === null ? "" : `D = ${run.features}`),
+  (run) => (run.options.weights === "carried" ? "carried" : "reset"),
+  option("exploration", "xi"),
+  ...["schedule", "learning_rate", "weight_rate", "meta_rate", "inner_rate", "regularization", "loss", "dictionary",
+    "kernels", "weighting", "ridge", "forgetting", "refresh", "experts", "budget", "participation", "seed"].map((name) => option(name)),
+  (run) => `${run.clients} clients`,
+  (run) => `${run.steps} steps`,
+  (run) => `${run.repetitions} draws`,
+  (run) => run.source,
+];
+
+/// Gives every run its label, the colour of its algorithm, and a dash among the runs of the same algorithm.
+export function labelRuns(runs: Run[]): void {
+  const algorithms = [...new Set(runs.map((run) => run.algorithm))];
+  for (const algorithm of algorithms) {
+    const own = runs.filter((run) => run.algorithm === algorithm);
+    for (const run of own) run.label = algorithm;
+    for (const part of PARTS) {
+      const told = new Set(own.map((run) => run.label)).size;
+      if (told === own.length) break;
+      if (new Set(own.map((run) => `${run.label}, ${part(run)}`)).size === told) continue; // tells no more apart
+      for (const run of own) {
+        const more = part(run);
+        if (more !== "") run.label += `, ${more}`;
+      }
+    }
+    const seen = new Map<string, number>();
+    own.forEach((run, i) => {
+      const times = (seen.get(run.label) ?? 0) + 1; // the same run given twice
+      seen.set(run.label, times);
+      if (times > 1) run.label += ` (${times})`;
+      run.color = algorithms.indexOf(algorithm);
+      run.dash = i;
+    });
+  }
+}
+
+/// Equal for runs that differ in the exploration rate alone.
+export function withoutExploration(run: Run): string {
+  const { exploration: _, ...others } = run.options;
+  return JSON.stringify([run.algorithm, run.kernels_per_upload, run.features, run.clients, run.steps, run.of.name, others]);
+}
+
+/// The runs to draw: of a sweep over xi only the largest, since the sweep has a chart of its own.
+export function mainRuns(runs: Run[]): Run[] {
+  const largest = new Map<string, number>();
+  for (const run of runs) {
+    const key = withoutExploration(run);
+    largest.set(key, Math.max(largest.get(key) ?? 0, run.options.exploration));
+  }
+  return runs.filter((run) => run.options.exploration === largest.get(withoutExploration(run)));
+}

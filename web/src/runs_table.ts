@@ -1,0 +1,37 @@
+// The table of algorithms.
+import { bytes, short, spread } from "./format";
+import type { Group, Run } from "./model";
+import { type Column, table } from "./table";
+
+const finished = (value: (run: Run) => number | null) => (run: Run) => (run.diverged ? null : value(run));
+
+const COLUMNS: Column<Run>[] = [
+  { name: "Algorithm", csv: "run", value: (run) => run.label, more: { algorithm: (run) => run.algorithm } },
+  { name: "M", help: "Kernels a client sends per step", csv: "kernels_per_upload", value: (run) => run.kernels_per_upload },
+  { name: "D", help: "Features per kernel", csv: "features", value: (run) => run.features },
+  {
+    name: "MSE", help: "Mean squared error over clients and steps, and its standard deviation over the feature draws",
+    csv: "mse", value: finished((run) => run.mse), more: { mse_std: finished((run) => run.mse_std) },
+    text: (run) => (run.diverged ? `diverged at step ${run.diverged.step}` : spread(run.mse, run.mse_std)),
+  },
+  {
+    name: "Regret", help: "Regret at the end: mean over the clients, and standard deviation",
+    csv: "regret_mean", value: finished((run) => run.regret_mean), more: { regret_std: finished((run) => run.regret_std) },
+    text: (run) => (run.diverged ? "–" : spread(run.regret_mean, run.regret_std)),
+  },
+  { name: "Bound", help: "Theorem 2's bound of the regret", csv: "regret_bound", value: (run) => run.regret_bound, text: (run) => short(run.regret_bound) },
+  { name: "Numbers up", help: "The most numbers a client sent in one step", csv: "uplink_numbers", value: (run) => run.uplink_numbers },
+  { name: "Up", help: "Bytes from a client per step, mean", csv: "uplink_bytes", value: (run) => run.uplink_bytes, text: (run) => bytes(run.uplink_bytes) },
+  { name: "Down", help: "Bytes to a client per step, mean", csv: "downlink_bytes", value: (run) => run.downlink_bytes, text: (run) => bytes(run.downlink_bytes) },
+  {
+    name: "µs/sample", help: "Processor time per client and step", csv: "microseconds_per_sample", value: (run) => run.microseconds_per_sample,
+    more: { seconds: (run) => run.seconds }, text: (run) => short(run.microseconds_per_sample),
+  },
+];
+
+export function runsTable(group: Group): HTMLElement {
+  const several = group.sources.length > 1;
+  const from: Column<Run> = { name: "Result", csv: "result", value: (run) => run.source };
+  const columns = several ? [COLUMNS[0] as Column<Run>, from, ...COLUMNS.slice(1)] : COLUMNS;
+  return table("Algorithms", "algorithms", columns, group.runs, "Press a column's name to sort by it.");
+}
