@@ -109,6 +109,21 @@ for (const name of CHARTS) {
   });
 }
 
+test("the pointer shows the values at a step", async () => {
+  const chart = figure(page, "Error over time");
+  await chart.getByLabel("Mean over the last").selectOption({ index: 0 });
+  const over = chart.locator(".u-over");
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const step = Number((await chart.getByRole("status").innerText()).replace("step: ", ""));
+  assert.ok(step > 60 && step < 90, String(step));
+  const run = result("fleet").runs.find((one) => one.algorithm === "local");
+  const entry = chart.locator(".legend button", { has: page.getByText("local", { exact: true }) });
+  const value = Number(await entry.locator(".value").innerText());
+  assert.equal(value, Number(run.curves.mse[run.curves.step.indexOf(step)].toPrecision(4)));
+});
+
 test("the saved error curve is the one of result.json", async () => {
   const chart = figure(page, "Error over time");
   await chart.getByLabel("Mean over the last").selectOption({ index: 0 });
