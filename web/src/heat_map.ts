@@ -1,7 +1,7 @@
 // The weights of all clients after the last step: a line for each client, ordered by site, a column for each kernel.
 import { el, freshId, svg } from "./dom";
 import { short } from "./format";
-import { type ClientWeights, type Run, WEIGHT_UNIT } from "./model";
+import { atSite, type ClientWeights, type Run, WEIGHT_UNIT } from "./model";
 import { escapeXml, frame } from "./picture";
 import { saveButtons } from "./save";
 import { lineColor } from "./theme";
@@ -56,8 +56,9 @@ function drawing(run: Run, weights: ClientWeights, shape: Shape, color: string, 
   }
   const every = Math.ceil((weights.kernels.length * 110) / (shape.width - shape.left));
   weights.kernels.forEach((kernel, k) => {
-    if (k % every !== 0) return;
-    text += `<text x="${(shape.left + (k + 0.5) * shape.cell).toFixed(1)}" y="${TOP + shape.height + 18}" text-anchor="middle" fill="${ink}">${escapeXml(kernel)}</text>`;
+    const x = shape.left + (k + 0.5) * shape.cell;
+    if (k % every !== 0 || x + 50 > shape.width) return;
+    text += `<text x="${x.toFixed(1)}" y="${TOP + shape.height + 18}" text-anchor="middle" fill="${ink}">${escapeXml(kernel)}</text>`;
   });
   return text;
 }
@@ -68,9 +69,10 @@ export function heatMap(run: Run, weights: ClientWeights, ...controls: HTMLEleme
   const name = freshId();
   const parts = blocks(run, weights);
   const liked = parts.map((block) => ({ block, ...favourite(weights, block.first, block.count) }));
-  const words = liked.slice(0, 8).map((one) => `${one.block.name}: ${one.kernel} (${short(one.weight, 3)})`).join("; ");
+  const many = parts.length > 1;
+  const words = liked.slice(0, 8).map((one) => `${many ? `${one.block.name}: ` : ""}${one.kernel} (${short(one.weight, 3)})`).join("; ");
   const shown = weights.last.length < run.clients ? `${weights.last.length} of ${run.clients} clients` : `${run.clients} clients`;
-  const summary = `${run.label}, after the last step: ${shown}, ordered by site. The stronger the colour, the heavier. Heaviest on average at ${words}${liked.length > 8 ? "; .." : ""}.`;
+  const summary = `${run.label}, after the last step: ${shown}${many ? ", ordered by site" : ""}. The stronger the colour, the heavier. Heaviest on average${many ? " at " : ": "}${words}${liked.length > 8 ? "; .." : ""}.`;
   const at = el("p", { class: "at", role: "status" });
   const height = TOP + shape.height + 28;
   const map = svg("svg", { viewBox: `0 0 ${shape.width} ${height}`, class: "heat", role: "img", tabindex: 0, "aria-label": `${title}. ${summary} Arrow keys show values.` });
@@ -88,8 +90,7 @@ export function heatMap(run: Run, weights: ClientWeights, ...controls: HTMLEleme
     [row, kernel] = [r, k];
     frameAt.setAttribute("x", String(shape.left + k * shape.cell));
     frameAt.setAttribute("y", String(TOP + r * shape.row));
-    const site = run.of.sites[weights.sites[r] as number] ?? "";
-    at.textContent = `client ${weights.clients[r]}${site === "" ? "" : ` at ${site}`}, ${weights.kernels[k]}: ${short(((weights.last[r] as number[])[k] as number) * WEIGHT_UNIT, 3)}`;
+    at.textContent = `client ${weights.clients[r]}${atSite(run.of, weights.sites[r])}, ${weights.kernels[k]}: ${short(((weights.last[r] as number[])[k] as number) * WEIGHT_UNIT, 3)}`;
   };
   map.addEventListener("pointermove", (event) => {
     const box = map.getBoundingClientRect();

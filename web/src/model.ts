@@ -60,6 +60,12 @@ export interface Run {
   dash: number; // by the setting of the algorithm
 }
 
+/// " at NAME" of a site; nothing if there is but one.
+export function atSite(data: Data, site: number | undefined): string {
+  const name = data.sites[site ?? -1];
+  return data.sites.length < 2 || name === undefined ? "" : ` at ${name}`;
+}
+
 /// A line of one of the paper's tables.
 export interface Comparison {
   table: string;

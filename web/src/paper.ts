@@ -21,13 +21,13 @@ function signed(part: number): string {
 }
 
 function columns(name: string, notes: string[]): Column<Comparison>[] {
-  const what = name === "table4" ? "Regret" : "MSE x 1e-3";
+  const what = name === "table4" ? "regret" : "MSE x 1e-3";
   const list: Column<Comparison>[] = [
     { name: "Algorithm", csv: "algorithm", value: (c) => c.row },
     { name: "M", csv: "kernels_per_upload", value: (c) => c.kernels_per_upload },
     { name: "Weights", csv: "weights", value: (c) => c.weights },
     {
-      name: `${what}, published`, csv: "published", value: (c) => c.published, more: { published_std: (c) => c.published_std },
+      name: `Published ${what}`, csv: "published", value: (c) => c.published, more: { published_std: (c) => c.published_std },
       text: (c) => (c.published_std === null ? short(c.published) : spread(c.published, c.published_std)),
     },
     { name: "Measured", csv: "measured", value: (c) => c.measured, more: { measured_std: (c) => c.measured_std }, text: (c) => spread(c.measured, c.measured_std) },
@@ -38,11 +38,11 @@ function columns(name: string, notes: string[]): Column<Comparison>[] {
     },
   ];
   if (name === "table1") {
-    list.push({ name: "Seconds, published", csv: "published_seconds", value: (c) => c.published_seconds ?? null },
+    list.push({ name: "Published s", csv: "published_seconds", value: (c) => c.published_seconds ?? null },
       { name: "Measured s", csv: "seconds", value: (c) => c.seconds ?? null, text: (c) => short(c.seconds, 3) });
   } else if (name === "table4") {
-    list.push({ name: "T x MSE, published", csv: "published_steps_x_mse", value: (c) => c.published_steps_x_mse ?? null, text: (c) => short(c.published_steps_x_mse) },
-      { name: "T x MSE, measured", csv: "steps_x_mse", value: (c) => c.steps_x_mse ?? null, text: (c) => short(c.steps_x_mse) });
+    list.push({ name: "Published T x MSE", csv: "published_steps_x_mse", value: (c) => c.published_steps_x_mse ?? null, text: (c) => short(c.published_steps_x_mse) },
+      { name: "Measured T x MSE", csv: "steps_x_mse", value: (c) => c.steps_x_mse ?? null, text: (c) => short(c.steps_x_mse) });
   }
   return list;
 }

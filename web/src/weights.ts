@@ -1,17 +1,17 @@
 // How a client's weights of its kernels change, for a run and a client that the reader chooses.
+import { winner } from "./answer";
 import { chartFigure } from "./chart";
 import type { Series } from "./chart_spec";
 import { choice, el } from "./dom";
 import { short } from "./format";
 import { heatMap } from "./heat_map";
-import { type ClientWeights, type Group, type Run, WEIGHT_UNIT } from "./model";
-import { winner } from "./answer";
+import { mainRuns } from "./labels";
+import { atSite, type ClientWeights, type Group, type Run, WEIGHT_UNIT } from "./model";
 
 const MOST_KERNELS = 8;
 
-function siteOf(run: Run, weights: ClientWeights, client: number): string {
-  const site = weights.sites[weights.clients.indexOf(client)];
-  return run.of.sites[site ?? -1] ?? "";
+function nameOf(run: Run, weights: ClientWeights, client: number): string {
+  return `${client}${atSite(run.of, weights.sites[weights.clients.indexOf(client)])}`;
 }
 
 function overTime(run: Run, weights: ClientWeights, t: number, controls: HTMLElement[]): HTMLElement {
@@ -25,15 +25,14 @@ function overTime(run: Run, weights: ClientWeights, t: number, controls: HTMLEle
   }
   const last = series.slice(0, MOST_KERNELS).reduce((a, b) => ((b.y.at(-1) as number) > (a.y.at(-1) as number) ? b : a));
   const client = weights.traced[t] as number;
-  const site = siteOf(run, weights, client);
   return chartFigure({
     title: "Kernel weights over time", file: "kernel-weights", xLabel: "step", yLabel: "weight", xScale: "linear", yScale: "linear", series,
-    summary: `Client ${client}${site === "" ? "" : ` at ${site}`} of ${run.label}, mean over the feature draws; its ${Math.min(MOST_KERNELS, ranked.length)} heaviest kernels. In the end it trusts ${last.name} most (${short(last.y.at(-1), 3)}).`,
+    summary: `Client ${nameOf(run, weights, client)} of ${run.label}, mean over the feature draws; its ${Math.min(MOST_KERNELS, ranked.length)} heaviest kernels. In the end it trusts ${last.name} most (${short(last.y.at(-1), 3)}).`,
   }, ...controls);
 }
 
 export function weightSections(group: Group): HTMLElement | null {
-  const runs = group.runs.filter((run) => run.client_weights !== null);
+  const runs = mainRuns(group.runs).filter((run) => run.client_weights !== null);
   if (runs.length === 0) return null;
   const place = el("div");
   let chosen = Math.max(0, runs.indexOf(winner(runs)?.best as Run));
@@ -41,7 +40,7 @@ export function weightSections(group: Group): HTMLElement | null {
     const run = runs[chosen] as Run;
     const weights = run.client_weights as ClientWeights;
     const ofRun = () => choice("Run", runs.map((one) => one.label), chosen, (i) => { chosen = i; draw(0); });
-    const clients = weights.traced.map((client) => `${client}${siteOf(run, weights, client) === "" ? "" : ` at ${siteOf(run, weights, client)}`}`);
+    const clients = weights.traced.map((client) => nameOf(run, weights, client));
     place.replaceChildren(overTime(run, weights, t, [ofRun(), choice("Client", clients, t, draw)]), heatMap(run, weights, ofRun()));
   };
   draw(0);
