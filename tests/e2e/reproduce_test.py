@@ -76,6 +76,8 @@ def test_everything_is_written_and_says_the_same(polykern, tmp_path):
             assert float(line[f"POF-MKL, M = {kernels}: regret"]) == swept[kernels, float(line["xi"])]
     # 12 runs of Table 1 hold those of Tables 3 and 4 and Figure 1, and two of Figure 2's 20.
     assert len(result_of(tmp_path / "here")["runs"]) == 12 + 18
+    assert (tmp_path / "here/report.html").stat().st_size < 3e6  # tests/report looks into such pages
+    assert polykern("reproduce", "all", *QUICK, "--out", "here", "--no-report").out.endswith(" result.json\n")
 
 
 @needs_naval
@@ -205,4 +207,6 @@ def test_files_of_wecs_shape_give_its_table(polykern, tmp_path):
     assert [data["name"] for data in result["data"]] == ["wec"]
     assert {(run["clients"], run["steps"]) for run in result["runs"]} == {(560, 500)}
     assert all("wec" in entry["data"] for entry in result["reproduction"])
+    assert done.out.endswith(" result.json report.html\n")
+    assert (tmp_path / "here/report.html").exists()
     shutil.rmtree(tmp_path / "data")

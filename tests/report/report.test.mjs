@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { axeSource, close, colouredPixels, folder, open, parseCsv, polykern, saved } from "./browser.mjs";
+import { axeSource, close, colouredPixels, folder, open, parseCsv, polykern, polykernFails, saved } from "./browser.mjs";
 
 const result = (name) => JSON.parse(readFileSync(join(folder, name, "result.json"), "utf8"));
 const CHARTS = ["Error over time", "Average regret", "Error against uplink", "Kernel weights over time", "Regret from client to client"];
@@ -219,6 +219,31 @@ test("several results stand side by side, and a sweep over xi has charts", async
   const { text: picture } = await saved(other, other.getByRole("button", { name: "Save as SVG: Regret against the exploration rate" }));
   assert.equal(picture.match(/<circle /g).length, 2);
   assert.deepEqual(other.complaints, []);
+});
+
+test("a run that diverged is named, and wins nothing", async () => {
+  const { status, stderr } = polykernFails("run", "-k", "8", "-s", "60", "-r", "1", "-a", "pof-mkl", "-M", "1,51", "--exploration", "0.2", "--learning-rate", "3", "--out", "lost");
+  assert.equal(status, 1);
+  assert.match(stderr, /diverged/);
+  const lost = result("lost").runs.filter((run) => run.diverged);
+  assert.ok(lost.length > 0);
+  const other = await open("lost/report.html");
+  const cells = await other.locator("tbody td").allInnerTexts();
+  for (const run of lost) assert.ok(cells.includes(`diverged at step ${run.diverged.step}`));
+  assert.match(await other.locator(".answer").innerText(), /Diverged: pof-mkl|every run diverged/);
+  assert.deepEqual(other.complaints, []);
+});
+
+test("on paper it is dark on white, whatever the screen", async () => {
+  const other = await open("fleet/report.html", { colorScheme: "dark" });
+  const ground = () => other.evaluate(() => getComputedStyle(document.querySelector(".card")).backgroundColor);
+  assert.notEqual(await ground(), "rgb(255, 255, 255)");
+  await other.emulateMedia({ media: "print" });
+  await other.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await ground(), "rgb(255, 255, 255)");
+  assert.equal(await other.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+  await other.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.notEqual(await ground(), "rgb(255, 255, 255)");
 });
 
 test("a report of very many steps and clients stays below 3 MB", () => {

@@ -18,7 +18,7 @@ function need(object: unknown, path: string, fields: Record<string, string>): Fi
 }
 
 const RUN = {
-  algorithm: "string", kernels_per_upload: "number null", features: "number null", clients: "number", steps: "number", repetitions: "number", mse: "number", mse_std: "number",
+  algorithm: "string", kernels_per_upload: "number null", features: "number null", clients: "number", steps: "number", repetitions: "number", mse: "number null", mse_std: "number null",
   regret_mean: "number null", regret_std: "number null", regret_bound: "number null", uplink_numbers: "number",
   uplink_bytes: "number", seconds: "number", microseconds_per_sample: "number", options: "object", curves: "object",
   client_regret: "list null", client_weights: "object null",

@@ -104,6 +104,12 @@ TEST(Report, NamesTheFieldThatIsWrong) {
   };
   EXPECT_THAT(with([](json& r) { r["runs"][1].erase("uplink_numbers"); }),
               says("'runs[1].uplink_numbers' is missing"));
+  EXPECT_THAT(with([](json& r) { r["runs"][0]["mse"] = nullptr; }),
+              says("'runs[0].mse' must be a number"));
+  EXPECT_NO_THROW(with([](json& r) {
+    r["runs"][0]["mse"] = nullptr;  // infinite
+    r["runs"][0]["diverged"] = {{"repetition", 1}, {"step", 3}, {"reason", "x"}};
+  })());
   EXPECT_THAT(with([](json& r) { r["runs"][0]["options"]["exploration"] = true; }),
               says("'runs[0].options.exploration' must be a number"));
   EXPECT_THAT(with([](json& r) { r["runs"][0]["curves"]["mse"][3] = "x"; }),

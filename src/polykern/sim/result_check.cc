@@ -35,8 +35,8 @@ constexpr Field kRunFields[] = {{"algorithm", Kind::kText},
                                 {"clients", Kind::kNumber},
                                 {"steps", Kind::kNumber},
                                 {"repetitions", Kind::kNumber},
-                                {"mse", Kind::kNumber},
-                                {"mse_std", Kind::kNumber},
+                                {"mse", Kind::kNumberOrNull},
+                                {"mse_std", Kind::kNumberOrNull},
                                 {"regret_mean", Kind::kNumberOrNull},
                                 {"regret_std", Kind::kNumberOrNull},
                                 {"regret_bound", Kind::kNumberOrNull},
@@ -158,6 +158,9 @@ void CheckWeights(const Checker& checker, const Json& weights, const std::string
 
 void CheckRun(const Checker& checker, const Json& run, const std::string& path) {
   checker.NeedAll(run, path, kRunFields);
+  for (const char* error : {"mse", "mse_std"}) {  // of a run that diverged they may be infinite
+    if (!run.contains("diverged")) checker.Need(run, path + ".", error, Kind::kNumber);
+  }
   checker.NeedAll(run["options"], path + ".options", kOptionFields);
   checker.NeedAll(run["curves"], path + ".curves", kCurveFields);
   const Json& curves = run["curves"];
