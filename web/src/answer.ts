@@ -42,7 +42,7 @@ export function answer(group: Group): HTMLElement {
     }
   }
   const lost = group.runs.filter((run) => run.diverged);
-  if (lost.length > 0) lines.push([`Diverged: ${lost.map((run) => run.label).join(", ")}.`]);
+  if (lost.length > 0) lines.push([`Diverged: ${lost.map((run) => run.label).join("; ")}.`]);
   return el("section", { class: "answer" },
     el("h2", {}, question(group)), ...lines.map((line) => el("p", {}, ...line)));
 }

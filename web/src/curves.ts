@@ -2,7 +2,7 @@
 import { chartFigure } from "./chart";
 import { type ChartSpec, hideMany, type Series } from "./chart_spec";
 import { choice, el } from "./dom";
-import { short } from "./format";
+import { count, short } from "./format";
 import { mainRuns } from "./labels";
 import type { Group, Run } from "./model";
 
@@ -28,10 +28,11 @@ function errorSpec(runs: Run[], window: number): ChartSpec {
     name: run.label, x: run.curves.step, y: running(run.curves.step, run.curves.mse, window), color: run.color, dash: run.dash,
   }));
   const last = (one: Series) => one.y[one.y.length - 1] ?? Infinity;
-  const best = series.reduce((a, b) => (last(b) < last(a) ? b : a));
+  const finished = series.filter((_, i) => !(runs[i] as Run).diverged);
+  const best = finished.reduce<Series | undefined>((a, b) => (a === undefined || last(b) < last(a) ? b : a), undefined);
   return {
     title: "Error over time", file: "error-over-time", xLabel: "step", yLabel: "mean squared error", xScale: "linear", yScale: "log",
-    series: hideMany(series), summary: `Mean over clients and feature draws. Lowest at the end: ${best.name} (${short(last(best))}).`,
+    series: hideMany(series), summary: `Mean over clients and feature draws.${best === undefined ? "" : ` Lowest at the end: ${best.name} (${short(last(best))}).`}`,
   };
 }
 
@@ -39,7 +40,7 @@ export function errorChart(group: Group): HTMLElement {
   const runs = mainRuns(group.runs).filter((run) => run.curves.step.length > 0);
   if (runs.length === 0) return el("p", {}, "No run got as far as its first step.");
   const steps = (runs[0] as Run).curves.step;
-  const names = WINDOWS.map((window) => `${Math.round(window * ((steps[steps.length - 1] ?? 1) / steps.length))} steps`);
+  const names = WINDOWS.map((window) => count(Math.round(window * ((steps[steps.length - 1] ?? 1) / steps.length)), "step"));
   const place = el("div");
   const hidden = new Map<string, boolean | undefined>();
   let spec: ChartSpec | null = null;
