@@ -33,6 +33,7 @@ def test_the_table_has_a_row_for_each_setting(polykern):
     assert (table["ofskl"], table["ofmkl-avg"], table["vm-kofl"]) == (["1", "100"], ["51", "9"], ["51", "9"])
     assert (table["em-kofl"], table["fomd-oms"]) == (["1", "100"], ["2", "100"])
     assert (table["perfedavg"], table["local"]) == (["-", "-"], ["-", "100"])
+    assert (table["pof-newton"], table["local-rls"]) == (["5", "100"], ["-", "25"])
     assert "Lowest error: " in done.out
 
 
@@ -43,7 +44,7 @@ def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp
                     "--projection-radius", "2", "--single-bandwidth", "3", "--out", "o")
     assert (done.code, done.err) == (0, "")
     runs = runs_of(tmp_path / "o")
-    assert len({run["algorithm"] for run in runs}) == len(runs) == 9
+    assert len({run["algorithm"] for run in runs}) == len(runs) == 11
     for run in runs:
         assert run["uplink_numbers"] <= 1000
         assert run["options"]["hessian_free"] is True
@@ -192,6 +193,12 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "-M", "5", "--features", "101"], 1, ["--features is 101", "100"]),
     (["run", "-a", "vm-kofl", "--features", "10"], 1, ["--features is 10", "51 losses", "allows 9"]),
     (["run", "-a", "perfedavg", "--budget", "10"], 1, ["--budget is 10", "11 numbers", "8 inputs"]),
+    (["run", "-a", "pof-newton", "--ridge", "0"], 1, ["--ridge is 0", "above 0"]),
+    (["run", "-a", "pof-newton", "--forgetting", "1.5"], 1, ["--forgetting is 1.5", "(0, 1]"]),
+    (["run", "-a", "pof-newton", "--server-memory", "16"], 1, ["--server-memory is 16", "17 MiB", "--features"]),
+    (["run", "-a", "pof-newton", "--loss", "huber"], 1, ["--loss", "pof-newton"]),
+    (["run", "--experts", "local"], 1, ["--experts", "local-rls"]),
+    (["run", "-a", "local-rls", "--local-memory", "2"], 1, ["--local-memory is 2", "--kernels"]),
     (["run", "-a", "fomd-oms", "--kernels", "1"], 1, ["--kernels is 1", "fomd-oms"]),
     (["run", "--meta-rate", "0"], 1, ["--meta-rate is 0", "above 0"]),
     (["run", "--exploration", "0"], 1, ["--exploration is 0", "(0, 1]"]),
