@@ -37,6 +37,7 @@ ReportSource Read(const std::string& name) {
 }
 
 void Execute(const ReportOptions& options) {
+  if (ReportPage().empty()) throw Error(std::string(kNoPage));
   std::vector<ReportSource> results;
   for (const std::string& name : options.results) results.push_back(Read(name));
   fs::path out = options.out;
@@ -45,9 +46,7 @@ void Execute(const ReportOptions& options) {
           "report.html";
   }
   const std::string folder = out.has_parent_path() ? out.parent_path().string() : ".";
-  if (!WriteReport(results, folder, out.filename().string())) {
-    throw Error("there is no report");
-  }
+  WriteReport(results, folder, out.filename().string());
   std::cout << "Written: " << out.string() << '\n';
 }
 

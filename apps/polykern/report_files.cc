@@ -9,8 +9,7 @@ namespace polykern {
 bool WriteReport(const std::vector<ReportSource>& results, const std::string& folder,
                  const std::string& name) {
   if (ReportPage().empty()) {
-    std::cerr << "polykern: no report.html, because this program was built without node and npm; "
-                 "install both (scripts/setup does), build again, and use polykern report\n";
+    std::cerr << "polykern: " << kNoPage << '\n';
     return false;
   }
   WriteFileAtomically(folder, name, ReportHtml(ReportPage(), results));
