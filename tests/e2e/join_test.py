@@ -1,6 +1,8 @@
 """polykern join, beside a stream of samples: what it reads, prints, remembers and survives."""
 
 import json
+import os
+import re
 import subprocess
 
 import pytest
@@ -130,6 +132,19 @@ def test_an_agent_outlives_the_federations_end(trial):
     done, made = trial.join("x,y\n" + "0.5,0.5\n" * 6, "--wait")
     assert done.returncode == 0 and [p["step"] for p in made] == [0, 1, 2, 3, 3, 3]
     assert "6 samples, 3 learnt" in done.stderr
+
+
+def test_the_example_program_is_an_agent(federation):
+    f = federation("pof-mkl", clients=2)
+    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--dimension", "2", "--store", "example.db",
+                        "--algorithm", "pof-newton", "--kernels", "5", "--features", "8"],
+                       "server", stdout=subprocess.PIPE)
+    port = int(f.server.stdout.readline().split(":")[1])
+    done = subprocess.run([os.environ["POLYKERN_AGENT"], f"127.0.0.1:{port}", "pki/clients/station-1"],
+                          cwd=f.folder, capture_output=True, text=True, timeout=60)
+    found = re.fullmatch(r"squared error at the first step (\S+), at the last (\S+)\n", done.stdout)
+    assert done.returncode == 0 and found, done.stderr
+    assert float(found[2]) < 0.1 * float(found[1])
 
 
 def test_a_wrong_command_line_gets_one_clear_line(trial):

@@ -1,7 +1,6 @@
 #include "polykern/net/rounds.h"
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/file_size_limit-inl.h"
+#include "polykern/net/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -35,11 +36,6 @@ struct TestClient {
 class RoundsOfAFederation : public testing::Test {
  protected:
   RoundsOfAFederation() {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        ("rounds_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
     configuration_.options.kernels = 4;
     configuration_.options.features = 2;
     configuration_.options.kernels_per_upload = 2;
@@ -47,16 +43,11 @@ class RoundsOfAFederation : public testing::Test {
     algorithm_ = MakeAlgorithm(configuration_);
     options_.roster = {"a", "b", "c"};
   }
-  ~RoundsOfAFederation() override {
-    rounds_.reset();
-    store_.reset();
-    std::filesystem::remove_all(folder_);
-  }
 
   void Start() {
     rounds_.reset();
     store_.reset();
-    store_.emplace((folder_ / "store.db").string(), ToTexts(configuration_));
+    store_.emplace(folder_.At("store.db"), ToTexts(configuration_));
     rounds_.emplace(*algorithm_, ToTexts(configuration_), *store_, options_);
   }
 
@@ -95,7 +86,7 @@ class RoundsOfAFederation : public testing::Test {
 
   std::uint64_t step() const { return rounds_->status().step; }
 
-  std::filesystem::path folder_;
+  TestFolder folder_;
   FederationConfiguration configuration_;
   std::unique_ptr<Algorithm> algorithm_;
   RoundsOptions options_;
@@ -284,6 +275,30 @@ TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
   EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("ended"));
   Start();
   EXPECT_TRUE(Expect<Welcome>(Join("a")).model.finished);
+}
+
+TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
+  options_.roster = {"a"};
+  Start();
+  const TestClient a = Join("a");
+  Expect<Welcome>(a);
+  const FileSizeLimit limit(1);
+  Answer(a, 0, 0, 3);
+  EXPECT_THAT(rounds_->status().trouble, HasSubstr("the disk is full"));
+  EXPECT_EQ(step(), 0U);
+  EXPECT_EQ(Next(a), std::nullopt);
+  Answer(a, 0, 0, 3);  // not taken twice, either
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+  now_ += seconds(2);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U);
+  limit.Lift();
+  now_ += seconds(2);
+  rounds_->Tick(now_);
+  EXPECT_EQ(rounds_->status().trouble, "");
+  EXPECT_THAT(Expect<ModelChange>(a).values, ElementsAre(-3, -3, -3, -3));
+  Start();
+  EXPECT_EQ(step(), 1U);
 }
 
 TEST_F(RoundsOfAFederation, RefuseAStoreWhoseClientsHaveOtherNumbers) {

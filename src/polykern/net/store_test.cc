@@ -11,11 +11,11 @@
 #include <sched.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "polykern/net/file_size_limit-inl.h"
 #include "polykern/net/test_folder-inl.h"
 
 namespace polykern {
@@ -282,28 +282,6 @@ void FillUp(const std::string& path, const std::function<void()>& make_room) {
   }
   EXPECT_EQ(Store(path, kConfiguration).Resume()->state, StateOf(steps + 1, 1000 * (steps + 1)));
 }
-
-/// No file of this process may grow beyond this, while the object lives.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit small = before_;
-    small.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~FileSizeLimit() {
-    Lift();
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  void Lift() const { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
-};
 
 TEST_F(AStore, KeepsItsLastCommitWhenAFileMayNotGrow) {
   const FileSizeLimit limit(1 << 20);

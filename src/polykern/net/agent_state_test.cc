@@ -1,0 +1,62 @@
+#include "polykern/net/agent_state.h"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "polykern/core/error.h"
+#include "polykern/net/private_files.h"
+#include "polykern/net/test_folder-inl.h"
+
+namespace polykern {
+namespace {
+
+class AnAgentsState : public testing::Test {
+ protected:
+  TestFolder folder;
+  const std::string path = folder.At("an.state");
+  const AgentState some{{{"seed", "7"}, {"column.0", "0:1 h\xe9"}},
+                        3,
+                        9,
+                        1ULL << 40,
+                        {0.1, -0.0, 5e-324},
+                        "up",
+                        std::string("mo\0del", 6)};
+};
+
+TEST_F(AnAgentsState, ComesBackWithEveryBit) {
+  EXPECT_EQ(ReadAgentState(path), std::nullopt);
+  WriteAgentState(path, some);
+  const auto back = ReadAgentState(path);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->configuration, some.configuration);
+  EXPECT_EQ(back->client, 3U);
+  EXPECT_EQ(back->answered, 9U);
+  EXPECT_EQ(back->position, 1ULL << 40);
+  EXPECT_EQ(back->weights, some.weights);
+  EXPECT_TRUE(std::signbit(back->weights[1]));
+  EXPECT_EQ(back->update, some.update);
+  EXPECT_EQ(back->model, some.model);
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(AnAgentsState, NoticesEveryFlippedBitAndEveryMissingByte) {
+  WriteAgentState(path, some);
+  const std::string good = ReadWholeFile(path);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+    ReplaceFile(path, bad, FileMode::kSecret);
+    EXPECT_THROW(ReadAgentState(path), Error) << i;
+    ReplaceFile(path, good.substr(0, i), FileMode::kSecret);
+    EXPECT_THROW(ReadAgentState(path), Error) << i;
+  }
+}
+
+}  // namespace
+}  // namespace polykern
