@@ -3,6 +3,7 @@
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -59,6 +60,39 @@ def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agent
     assert store["steps"] == 300
     for client in store["clients"]:  # nothing is counted twice
         assert (client["accepted"], client["answered"], client["rejected"]) == (300, 300, 0)
+
+
+def test_without_a_full_quorum_nothing_is_counted_twice_and_no_step_is_lost(federation):
+    f = federation("pof-mkl", steps=300)
+    chance = random.Random(3)
+    options = ["--quorum", "50%", "--deadline", "0.05"]
+    f.serve(*options)
+    for k in range(CLIENTS):
+        f.join(k)
+    last = 0
+    for n in range(30):
+        while f.step() < min(299, 5 + n * 9):
+            time.sleep(0.01)
+        k = chance.randrange(CLIENTS)
+        if n % 3 == 0:
+            kill(f.server)
+            now = f.step()
+            assert now >= last
+            last = now
+            f.serve(*options)
+        elif f.agents[k].poll() is None:
+            kill(f.agents[k])
+            f.join(k)
+    f.wait()
+    with sqlite3.connect(f.folder / "store.db") as store:
+        steps, participants, least = store.execute("SELECT count(*), sum(participants), min(participants) FROM step").fetchone()
+        accepted = [row[0] for row in store.execute("SELECT accepted FROM client")]
+    assert steps == 300 and least >= CLIENTS / 2
+    assert sum(accepted) == participants and max(accepted) <= 300
+    for k in range(CLIENTS):  # what was learnt from a step was learnt once
+        made = [json.loads(line) for line in (f.folder / f"{k}.out").read_text().splitlines()]
+        learnt = {p["id"]: p["step"] for p in made if p["step"] < 300}
+        assert len(set(learnt.values())) == len(learnt)
 
 
 def test_cut_delayed_and_silent_connections_change_no_bit(federation):

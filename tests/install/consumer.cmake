@@ -1,17 +1,19 @@
-# Installs the build into a fresh folder and builds examples/quickstart.cc against it alone.
+# Installs the build into a fresh folder and builds the examples against it alone.
 set(work ${BUILD}/consumer)
 file(REMOVE_RECURSE ${work})
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
-file(COPY ${SOURCE}/examples/quickstart.cc DESTINATION ${work}/source)
+file(COPY ${SOURCE}/examples/quickstart.cc ${SOURCE}/examples/agent.cc DESTINATION ${work}/source)
 file(WRITE ${work}/source/CMakeLists.txt "
 cmake_minimum_required(VERSION 3.25)
 project(consumer CXX)
 find_package(polykern 0.1 REQUIRED)
 add_executable(consumer quickstart.cc)
 target_link_libraries(consumer PRIVATE polykern::sim)
+add_executable(agent agent.cc)
+target_link_libraries(agent PRIVATE polykern::net)
 ")
 run(${CMAKE_COMMAND} -S ${work}/source -B ${work}/build -G ${GENERATOR}
   -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_BUILD_TYPE=Release)

@@ -80,6 +80,14 @@ std::uint64_t Rounds::Enrol(const std::string& name) {
   return number;
 }
 
+void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
+  try {
+    store_.Log(name, event, detail);
+  } catch (const Error& error) {
+    counts_.failure = error.what();
+  }
+}
+
 Busy Rounds::RetryWindow(const std::string& reason) const {
   return {static_cast<std::uint32_t>(options_.retry_earliest.count()),
           static_cast<std::uint32_t>(options_.retry_latest.count()), reason};
@@ -123,8 +131,8 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
       counts_.trouble = error.what();
     }
   }
-  store_.Log(name, refusal ? "refused" : "joined",
-             refusal ? refusal->reason : "at step " + std::to_string(hello.next_step));
+  Log(name, refusal ? "refused" : "joined",
+      refusal ? refusal->reason : "at step " + std::to_string(hello.next_step));
   if (refusal) {
     End(link, refusal->kind, refusal->reason);
     return session;
@@ -179,14 +187,13 @@ void Rounds::Violation(Link& link, std::uint64_t step, const std::string& reason
   Client& client = clients_[*link.client];
   ++counts_.rejected;
   ++client.rejected;
-  store_.Log(client.name, "rejected", reason);
+  Log(client.name, "rejected", reason);
   if (link.notes.size() < kMostNotes) link.notes.push_back(Encode(Rejection{step, reason}));
   wake_.push_back(link.peer);
   if (++client.violations < options_.most_violations) return;
   client.violations = 0;
   client.banned_until = now + options_.ban;
-  store_.Log(client.name, "banned",
-             "after " + std::to_string(options_.most_violations) + " bad updates");
+  Log(client.name, "banned", "after " + std::to_string(options_.most_violations) + " bad updates");
   End(link, Ending::Kind::kBusy, "sent away for a while, after too many bad updates");
   EndStepIfDue(now);
 }
@@ -222,7 +229,7 @@ void Rounds::Leave(Session session, Time now) {
   const Locked locked(*this);
   const auto found = links_.find(session);
   if (found == links_.end()) return;
-  if (found->second.client) store_.Log(clients_[*found->second.client].name, "left", "");
+  if (found->second.client) Log(clients_[*found->second.client].name, "left", "");
   Detach(found->second);
   links_.erase(found);
   EndStepIfDue(now);
@@ -232,7 +239,7 @@ void Rounds::Expel(const std::string& name, const std::string& why, Time now) {
   const Locked locked(*this);
   const auto known = numbers_.find(name);
   if (known == numbers_.end() || !clients_[known->second].session) return;
-  store_.Log(name, "expelled", why);
+  Log(name, "expelled", why);
   End(links_.at(*clients_[known->second].session), Ending::Kind::kRefused, why);
   EndStepIfDue(now);
 }

@@ -151,6 +151,7 @@ class Rounds {
   void EndStepIfDue(Time now);
   void TryCommit(Time now);
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
+  void Log(const std::string& name, const char* event, const std::string& detail);
   Busy RetryWindow(const std::string& reason) const;
   bool finished() const { return options_.steps > 0 && told_.step >= options_.steps; }
 

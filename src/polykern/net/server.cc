@@ -253,6 +253,9 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   ~Service() override {
     ticker_.request_stop();
     ticker_.join();
+    for (const auto& call : Calls()) {
+      call->End({grpc::StatusCode::UNAVAILABLE, "the server stops"});
+    }
     server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
     server_->Wait();
     std::unique_lock lock(mutex_);
