@@ -1,5 +1,4 @@
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "input_stream.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/data/scaling.h"
@@ -76,12 +76,8 @@ void Report(const InputSample& sample, double prediction, std::uint64_t step) {
 }
 
 void Execute(const JoinOptions& o) {
-  std::ifstream file;
-  const bool is_file = o.input != "-";
-  if (is_file) {
-    file.open(o.input);
-    if (!file) throw Error(o.input + ": cannot be read; check the path");
-  }
+  const std::shared_ptr<std::istream> input = OpenInput(o.input);
+  const bool is_file = o.input != "-" && !o.input.starts_with("tcp://");
   const bool wait = o.wait || (is_file && !o.no_wait);
   Agent agent(o.agent);
   Patiently(agent, o.give_up, [&](auto time) {
@@ -90,8 +86,7 @@ void Execute(const JoinOptions& o) {
   });
   const FederationConfiguration federation = agent.configuration();
   const Scale scale = ScaleOf(federation);
-  SampleReader reader(is_file ? file : std::cin, is_file ? o.input : "standard input", federation,
-                      o.reader);
+  SampleReader reader(*input, o.input == "-" ? "standard input" : o.input, federation, o.reader);
   const std::uint64_t learnt_before = is_file ? agent.position() : 0;
   InputSample sample;
   Counts counts;
@@ -139,7 +134,8 @@ void AddJoinCommand(CLI::App& program) {
   join.add_option("--state", o->agent.state,
                   "File that remembers what was learnt (default: nothing is remembered)");
   join.add_option("-i,--input", o->input,
-                  "Samples, CSV with a header or JSON lines; -: standard input")
+                  "Samples, CSV with a header or JSON lines: a file, - for standard input, or "
+                  "tcp://HOST:PORT")
       ->capture_default_str();
   join.add_option("-t,--target", o->reader.target,
                   "Column of the label (default: what the server says, or y)");
@@ -149,7 +145,7 @@ void AddJoinCommand(CLI::App& program) {
                                    "Every sample waits for a step of its own (default for files)");
   join.add_flag("--no-wait", o->no_wait,
                 "Predict at once; labels beyond one per step are not learnt from (default for "
-                "standard input)")
+                "streams)")
       ->excludes(wait);
   join.add_option("--give-up", o->give_up, "Seconds without a connection (default: never)")
       ->check(CLI::PositiveNumber);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 
 import pytest
@@ -125,6 +126,25 @@ def test_a_state_of_another_federation_or_a_damaged_one_is_refused(trial):
         assert done.returncode == 1 and "mill.state" in done.stderr, n
     state.write_bytes(b"")
     assert trial.join(text, "--state", "mill.state")[0].returncode == 1
+
+
+def test_samples_come_over_tcp_as_well(trial):
+    trial.serve("--dimension", "1")
+    with socket.create_server(("127.0.0.1", 0)) as source:
+        source.settimeout(20)
+        address = f"tcp://127.0.0.1:{source.getsockname()[1]}"
+        process = subprocess.Popen(trial.arguments("--input", address), cwd=trial.f.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        trial.f.processes.append(process)
+        connection, _ = source.accept()
+        connection.sendall(b"x,y\n")
+        for n in range(3):  # each is answered before the next is sent
+            connection.sendall(b"0.5,0.5\n")
+            assert json.loads(process.stdout.readline())["id"] == n + 2
+        connection.close()
+        assert process.wait(20) == 0, process.stderr.read()
+    done, _ = trial.join(None, "--input", address)
+    assert done.returncode == 1 and "cannot connect" in done.stderr
 
 
 def test_an_agent_outlives_the_federations_end(trial):
