@@ -129,7 +129,6 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("local_experts", o.local_experts);
   visit("local_kernels", o.local_kernels);
   visit("local_memory", o.local_memory);
-  visit("local_ridge", o.local_ridge);
   visit("dimension", c.problem.dimension);
   visit("horizon", c.problem.horizon);
   visit("seed", c.problem.seed);
