@@ -87,6 +87,7 @@ NewtonTimes MeasureNewton(std::size_t threads, double seconds, std::uint64_t see
   AlgorithmOptions options;
   options.kernels_per_upload = setting.kernels_per_upload;
   options.features = setting.features;
+  options.refresh = 0;  // every kernel that has new samples is solved
   const auto algorithm =
       MakeAlgorithm("pof-newton", options, {setting.dimension, kBenchSteps, seed});
   Workers one(1);

@@ -133,7 +133,7 @@ void AddNewtonOptions(CLI::App& command, AlgorithmOptions& o) {
   group(command
             .add_option("--local-memory", o.local_memory,
                         "KiB, most that a client's private experts may take (default: 128; "
-                        "local-rls: 1024)")
+                        "local-rls: 512)")
             ->check(WholeNumber(1)));
 }
 

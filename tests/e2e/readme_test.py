@@ -21,7 +21,7 @@ def test_the_program_is_the_example():
 
 
 def test_the_table_is_what_the_program_prints(polykern):
-    assert without_timing(polykern("run").out) == without_timing(block_after("<!-- the output of: polykern run -->"))
+    assert without_timing(polykern("run", timeout=280).out) == without_timing(block_after("<!-- the output of: polykern run -->"))
 
 
 def test_every_file_that_documents_name_exists():

@@ -55,11 +55,11 @@ struct AlgorithmOptions {
   Weighting weighting = Weighting::kAdaHedge;  ///< how clients weigh their experts
   double ridge = 1e-4;                         ///< of the regressions, > 0
   double forgetting = 1;  ///< what a step leaves of the samples before it, in (0, 1]
-  double refresh = 0;     ///< share of new samples that makes the server solve a kernel again
+  double refresh = 0.02;  ///< share of new samples that makes the server solve a kernel again
   std::size_t server_memory = 4096;  ///< MiB, most that the server's regressions may take
   bool local_experts = true;         ///< pof-newton: private experts beside the federated ones
   std::size_t local_kernels = 8;     ///< how many, evenly spaced in the dictionary
-  /// KiB, most that a client's private experts may take; unset: 128, local-rls: 1024.
+  /// KiB, most that a client's private experts may take; unset: 128, local-rls: 512.
   std::optional<std::size_t> local_memory = {};
 };
 

@@ -26,6 +26,7 @@ std::shared_ptr<const KernelBank> LocalBank() {
 
 AlgorithmOptions Options() {
   AlgorithmOptions options;
+  options.refresh = 0;
   options.kernels = twin::kKernels;
   options.features = twin::kFeatures;
   options.kernels_per_upload = 3;

@@ -36,7 +36,7 @@ struct Entry {
 
 /// KiB for local experts: beside federated ones little is enough.
 std::size_t LocalMemory(std::string_view name, const AlgorithmOptions& options) {
-  return options.local_memory.value_or(name == "local-rls" ? 1024 : 128);
+  return options.local_memory.value_or(name == "local-rls" ? 512 : 128);
 }
 
 /// Local experts' features, at most as many as the paper's kernels have.

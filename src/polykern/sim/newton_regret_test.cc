@@ -68,6 +68,7 @@ struct Hindsight {
 TEST(PofNewton, HasARegretOfTheServerThatGrowsLikeTheLogarithmOfTime) {
   const SyntheticFleet fleet({.clients = kClients, .steps = 5000, .seed = 4});
   AlgorithmOptions options;
+  options.refresh = 0;
   options.kernels = kKernels;
   options.kernels_per_upload = kKernels;
   options.features = kWidth / 2;
