@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "polykern/algorithms/em_kofl.h"
@@ -170,8 +171,10 @@ Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
   if (entry.from_bank == nullptr) return 0;
-  if (name == "local-rls")
-    return options.features.value_or(LocalFeatures(name, options.kernels, options));
+  if (name == "local-rls") {  // a client's memory limits it, as the budget limits others
+    return std::min(options.features.value_or(SIZE_MAX),
+                    LocalFeatures(name, options.kernels, options));
+  }
   return ResolveFeatures(options, entry.uplink(options));
 }
 
@@ -188,13 +191,11 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
   if (name == "pof-newton") CheckNewtonMemory(options);
   if (name == "local-rls" || (name == "pof-newton" && options.local_experts)) {
     const std::size_t experts = name == "local-rls" ? options.kernels : LocalKernels(options);
-    const std::size_t features = name == "local-rls" ? options.features.value_or(1) : 1;
-    const std::size_t memory = LocalMemory(name, options);
-    if (LocalExperts::FittingFeatures(experts, 1024 * memory, features) < features) {
-      throw Error("--local-memory is " + std::to_string(memory) + " KiB, too little for " +
-                  std::to_string(experts) + " private experts with " + std::to_string(features) +
-                  " features: raise it, or lower " +
-                  (name == "local-rls" ? "--kernels or --features" : "--local-kernels"));
+    if (LocalFeatures(name, experts, options) == 0) {
+      throw Error("--local-memory is " + std::to_string(LocalMemory(name, options)) +
+                  " KiB, too little for " + std::to_string(experts) +
+                  " private experts: raise it, or lower " +
+                  (name == "local-rls" ? "--kernels" : "--local-kernels"));
     }
   }
 }
