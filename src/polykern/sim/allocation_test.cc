@@ -31,6 +31,10 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t size,
+                   const std::nothrow_t&) noexcept {  // temporary buffers of sorts
+  return std::malloc(size);
+}
 void operator delete(void* place) noexcept {
   std::free(place);
 }
