@@ -26,8 +26,10 @@ if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# GoogleTest's headers take longer to read than most tests: compiled once, for all test programs.
-function(polykern_precompile_gtest target)
+# Tests took most of the time of a build: so GoogleTest's headers are compiled once for all of them,
+# and what calls the code under test is not optimised.
+function(polykern_test_program target)
+  target_compile_options(${target} PRIVATE -O0)
   get_property(first GLOBAL PROPERTY POLYKERN_FIRST_TEST)
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
@@ -69,7 +71,7 @@ function(polykern_library name)
       add_executable(polykern_${name}_test ${tests})
       target_link_libraries(polykern_${name}_test
         PRIVATE polykern::${name} polykern_warnings GTest::gmock_main)
-      polykern_precompile_gtest(polykern_${name}_test)
+      polykern_test_program(polykern_${name}_test)
       gtest_discover_tests(polykern_${name}_test TEST_PREFIX ${name}. PROPERTIES LABELS unit)
     endif()
     add_test(NAME includes.${name} COMMAND ${CMAKE_COMMAND}

@@ -11,12 +11,16 @@ struct NewtonTimes {
   static constexpr std::size_t kDimension = 14;        ///< d
   static constexpr std::size_t kFeatures = 100;        ///< D
   static constexpr std::size_t kKernelsPerUpload = 5;  ///< M
+  static constexpr std::size_t kSteps = 500;           ///< T of a run with the usual refresh
 
-  double clients = 0;              ///< microseconds a step, all clients on one thread
-  double server = 0;               ///< microseconds a step, the server on one thread
-  double floor = 0;                ///< microseconds: the flops of the same step at the peak
-  double all_threads = 0;          ///< microseconds a step, the server on all threads
-  double peak = 0;                 ///< flops per second in double precision
+  // Microseconds a step:
+  double clients = 0;      ///< all clients on one thread
+  double server = 0;       ///< the server on one thread, solving every kernel that has new samples
+  double floor = 0;        ///< the flops of the same step at the peak
+  double all_threads = 0;  ///< `server` on all threads
+  double usual = 0;        ///< the server on one thread with the usual refresh, mean of a run
+  double mean_floor = 0;   ///< the flops of its steps, solving every kernel, at the peak
+  double peak = 0;         ///< flops per second in double precision
   double messages_per_kernel = 0;  ///< of the kernels that had any, mean
 };
 

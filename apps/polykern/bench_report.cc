@@ -169,16 +169,20 @@ std::string NewtonText(const BenchReport& report, BenchFormat format) {
   if (!report.newton) return {};
   const NewtonTimes& n = *report.newton;
   return Table({"pof-newton", "clients us", "server us", "floor us", "server/floor",
-                "all threads us", "threads gain"},
+                "all threads us", "threads gain", "by default us", "default/floor"},
                {{"one step", Short(n.clients), Short(n.server), Short(n.floor),
-                 Short(n.server / n.floor), Short(n.all_threads), Short(n.server / n.all_threads)}},
+                 Short(n.server / n.floor), Short(n.all_threads), Short(n.server / n.all_threads),
+                 Short(n.usual), Short(n.usual / n.mean_floor)}},
                format) +
          "\nK = " + std::to_string(NewtonTimes::kClients) +
          ", M = " + std::to_string(NewtonTimes::kKernelsPerUpload) +
          ", D = " + std::to_string(NewtonTimes::kFeatures) + ", N = 51; " +
          Short(n.messages_per_kernel) +
          " messages per kernel. clients: all of them on one thread; server: taking the messages in "
-         "and solving every kernel, on one thread.\n"
+         "and solving every kernel (--refresh 0), on one thread; by default: the same with the "
+         "default --refresh, mean of " +
+         std::to_string(NewtonTimes::kSteps) +
+         " steps.\n"
          "floor: per kernel a rank-n update and a Cholesky decomposition, or n Sherman-Morrison "
          "updates, whichever has fewer flops, at the " +
          Short(n.peak / 1e9) + " GFLOP/s that one core can do in double precision.\n";
@@ -243,6 +247,8 @@ std::string ReportJson(const BenchReport& report) {
                       {"floor_microseconds", n.floor},
                       {"server_to_floor", n.server / n.floor},
                       {"server_microseconds_all_threads", n.all_threads},
+                      {"default_microseconds_per_step", n.usual},
+                      {"default_to_floor", n.usual / n.mean_floor},
                       {"peak_double_gflops", n.peak / 1e9},
                       {"messages_per_kernel", n.messages_per_kernel}};
   }

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "polykern/algorithms/kernel_choice.h"
 #include "polykern/core/experts.h"
-#include "polykern/core/random.h"
-#include "polykern/core/random_features.h"
-#include "polykern/core/subset.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
@@ -17,15 +15,13 @@ class ChosenKernels final : public Algorithm {
   ChosenKernels(ChosenKernelsRule rule, std::shared_ptr<const KernelBank> bank,
                 const AlgorithmOptions& options, const Problem& problem)
       : rule_(std::move(rule)),
-        bank_(std::move(bank)),
-        kernels_(bank_->kernels()),
-        width_(bank_->feature_size()),
-        per_upload_(options.kernels_per_upload.value_or(1)),
-        exploration_(options.exploration.value_or(1)),
+        choice_(std::move(bank), options.kernels_per_upload.value_or(1),
+                options.exploration.value_or(1), problem.seed),
+        kernels_(choice_.kernels()),
+        width_(choice_.width()),
         regularization_(options.regularization),
         loss_(options.loss),
-        seed_(problem.seed),
-        shape_{kernels_, width_, per_upload_} {}
+        shape_(choice_.shape()) {}
 
   std::string_view name() const override { return rule_.name; }
   const ModelShape& shape() const override { return shape_; }
@@ -51,44 +47,11 @@ class ChosenKernels final : public Algorithm {
     return true;
   }
 
-  // The step numbers below are those of docs/algorithm.md. Step 6 stands first: the bins depend
-  // only on the weights before step 5, so drawing early changes nothing and lets step 2 keep the
-  // features of the chosen kernels alone.
+  // The step numbers are those of docs/algorithm.md.
   void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
+    choice_.Run(*this, broadcast, samples, w);  // 6, 2 and 3
     const std::size_t clients = samples.clients.size();
     w.predictions.resize(clients);
-    w.weights.resize(clients * kernels_);
-    w.f.resize(clients * kernels_);
-    w.order.resize(kernels_);
-    Updates& u = w.updates;
-    u.step = broadcast.step;
-    u.clients.assign(samples.clients.begin(), samples.clients.end());
-    u.first.assign(1, 0);
-    u.probability.resize(clients);
-    u.blocks.resize(clients * per_upload_);
-    for (std::size_t c = 0; c < clients; ++c) {
-      const std::span<const double> losses(samples.state[c], kernels_);
-      const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      Weights({samples.state[c], state_size()}, broadcast.step, weights);
-      // 6. Subset choice (10); there is nothing to draw if all kernels are in one bin.
-      double uniform = 0;
-      if (per_upload_ < kernels_) {
-        uniform =
-            samples.uniforms.empty()
-                ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
-                : samples.uniforms[c];
-      }
-      const Bin bin = ChooseBin(losses, weights, per_upload_, exploration_, uniform, w.order,
-                                std::span(u.blocks).subspan(u.first.back(), per_upload_));
-      u.probability[c] = bin.probability;
-      u.first.push_back(u.first.back() + bin.count);
-    }
-    u.blocks.resize(u.first.back());
-    // 2. Features (6), kept in the updates where they are chosen, and 3. per-kernel predictions
-    // f_i = theta_i . z_i(x).
-    u.values.resize(u.blocks.size() * width_);
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
-                    w.features);
     // 4. Combination (9).
     for (std::size_t c = 0; c < clients; ++c) {
       const std::size_t at = c * kernels_;
@@ -150,14 +113,11 @@ class ChosenKernels final : public Algorithm {
   }
 
   ChosenKernelsRule rule_;
-  std::shared_ptr<const KernelBank> bank_;
-  std::size_t kernels_;     // N
-  std::size_t width_;       // F
-  std::size_t per_upload_;  // M
-  double exploration_;      // xi
-  double regularization_;   // lambda
+  KernelChoice choice_;
+  std::size_t kernels_;    // N
+  std::size_t width_;      // F
+  double regularization_;  // lambda
   Loss loss_;
-  std::uint64_t seed_;
   ModelShape shape_;
 };
 

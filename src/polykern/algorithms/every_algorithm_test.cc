@@ -238,13 +238,13 @@ TEST(CheckAlgorithm, WantsSquaredLossForRegressions) {
 }
 
 TEST(CheckAlgorithm, RefusesRegressionsThatDoNotFitTheServerAndSaysTheirSize) {
-  // 51 kernels of 200 x 208 doubles are 16.2 MiB.
-  EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.server_memory = 17; }), "");
-  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.server_memory = 16; }),
-              AllOf(HasSubstr("--server-memory is 16 MiB"), HasSubstr("51 kernels"),
-                    HasSubstr("100 features"), HasSubstr("take 17 MiB"), HasSubstr("--features")));
+  // 51 kernels of 22536 doubles are 8.8 MiB.
+  EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.server_memory = 9; }), "");
+  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.server_memory = 8; }),
+              AllOf(HasSubstr("--server-memory is 8 MiB"), HasSubstr("51 kernels"),
+                    HasSubstr("100 features"), HasSubstr("take 9 MiB"), HasSubstr("--features")));
   EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 100000; }),
-              AllOf(HasSubstr("4096 MiB"), HasSubstr("take 31739 MiB")));
+              AllOf(HasSubstr("4096 MiB"), HasSubstr("take 17194 MiB")));
   // So large that the bytes cannot be counted in 64 bits.
   EXPECT_THAT(Complaint("pof-newton",
                         [](auto& o) {

@@ -24,8 +24,12 @@ class NewtonInbox final : public Inbox {
   void Add(const Updates& updates) override {
     values_.insert(values_.end(), updates.values.begin(), updates.values.end());
     blocks_.insert(blocks_.end(), updates.blocks.begin(), updates.blocks.end());
+    for (std::size_t at = lengths_.size(); at < blocks_.size(); ++at) {  // while they are at hand
+      lengths_.push_back(std::sqrt(SumOfSquares(std::span(values_).subspan(at * width_, width_))));
+    }
   }
   void Clear() override {
+    lengths_.clear();
     values_.clear();
     blocks_.clear();
   }
@@ -41,21 +45,21 @@ class NewtonInbox final : public Inbox {
     for (std::size_t at = 0; at < blocks_.size(); ++at) order_[next_[blocks_[at]]++] = at;
   }
   std::size_t Count(std::size_t kernel) const { return first_[kernel + 1] - first_[kernel]; }
-  /// Calls take(message) for all messages about a kernel.
+  /// Calls take(message, its length) for all messages about a kernel.
   template <class Take>
   void ForEach(std::size_t kernel, const Take& take) const {
     for (const std::size_t at : std::span(order_).subspan(first_[kernel], Count(kernel))) {
-      take(std::span(values_).subspan(at * width_, width_));
+      take(std::span(values_).subspan(at * width_, width_), lengths_[at]);
     }
   }
 
-  std::vector<double> z;
   std::vector<DoubleLanes> rows;
   std::vector<DoubleLanes> factor;
 
  private:
   std::size_t width_;
   std::vector<float> values_;
+  std::vector<double> lengths_;  // of the messages
   std::vector<std::uint32_t> blocks_;
   std::vector<std::size_t> first_;  // messages order_[first_[i]] .. are about kernel i
   std::vector<std::size_t> next_;
@@ -161,32 +165,29 @@ class NewtonServer final : public Server {
     for (const auto& inbox : inboxes) count += static_cast<NewtonInbox&>(*inbox).Count(i);
     if (count == 0) return;
     const std::size_t row_size = NormalEquations::RowLanes(shape_.width);
-    lane.z.resize(shape_.width);
     // Never shrinks: a vector that does grows anew by just what is missing, again and again.
     if (lane.rows.size() < count * row_size) lane.rows.resize(count * row_size);
     const auto all = std::span(lane.rows).first(count * row_size);
     auto rows = all;
     for (const auto& inbox : inboxes) {
-      static_cast<NewtonInbox&>(*inbox).ForEach(i, [&](std::span<const float> message) {
-        const double length = std::sqrt(SumOfSquares(message));
-        const double inverse = 1 / length;
-        for (std::size_t j = 0; j < message.size(); ++j) {
-          lane.z[j] = static_cast<double>(message[j]) * inverse;
-        }
-        NormalEquations::Round(lane.z, LabelOf(length), rows.first(row_size));
-        rows = rows.subspan(row_size);
-      });
+      static_cast<NewtonInbox&>(*inbox).ForEach(
+          i, [&](std::span<const float> message, double length) {
+            NormalEquations::Round(message, 1 / length, LabelOf(length), rows.first(row_size));
+            rows = rows.subspan(row_size);
+          });
     }
     Kernel& kernel = kernels_[i];
     // Steps without samples leave theta as it is, so forgetting them can wait till now.
     const double keep = Power(rule_.forgetting, broadcast_.step + 1 - kernel.last);
     kernel.last = broadcast_.step + 1;
-    kernel.equations.Add(all, keep);
     kernel.samples = keep * kernel.samples + static_cast<double>(count);
     kernel.unsolved = keep * kernel.unsolved + static_cast<double>(count);
-    if (kernel.unsolved < rule_.refresh * kernel.samples) return;
+    if (kernel.unsolved < rule_.refresh * kernel.samples) {
+      kernel.equations.Add(all, keep);
+      return;
+    }
     kernel.unsolved = 0;
-    if (!kernel.equations.Solve(rule_.ridge, lane.factor, Theta(i))) {
+    if (!kernel.equations.AddAndSolve(all, keep, rule_.ridge, lane.factor, Theta(i))) {
       throw Error("the regression of kernel " + std::to_string(i) + " cannot be solved at step " +
                   std::to_string(broadcast_.step) + ": raise --ridge");
     }
@@ -208,11 +209,6 @@ double LengthOf(double label) {
 
 double LabelOf(double length) {
   return (length - 1 / length) / 2;
-}
-
-double NewtonServerBytes(std::size_t width) {
-  return static_cast<double>((width + 7) / 8 * 8) *
-         static_cast<double>(NormalEquations::RowLanes(width)) * sizeof(DoubleLanes);
 }
 
 std::unique_ptr<Server> NewNewtonServer(const ModelShape& shape, const NewtonRule& rule) {

@@ -13,9 +13,6 @@ namespace polykern {
 double LengthOf(double label);
 double LabelOf(double length);
 
-/// What the regression of one kernel takes; a double, since it may be more than can be counted.
-double NewtonServerBytes(std::size_t width);
-
 /// Settings of the server.
 struct NewtonRule {
   double ridge = 1e-4;    ///< added to the diagonal, > 0
@@ -25,10 +22,10 @@ struct NewtonRule {
 
 /// The server that solves, for every kernel, the ridge regression of all samples it was ever sent:
 /// theta_i = (ridge I + sum z z')^-1 sum y z. A message does not depend on the theta its client
-/// had, so it counts whenever it comes. Takes blocks x width^2 doubles. Commit throws Error,
-/// naming kernel and step, if a system cannot be solved in double; the server is of no use then.
-/// Saves, kernel by kernel: the equations, theta, the last step with samples, all samples and
-/// those not yet in theta.
+/// had, so it counts whenever it comes. Takes NormalEquations::Bytes(width) per block. Commit
+/// throws Error, naming kernel and step, if a system cannot be solved in double; the server is of
+/// no use then. Saves, kernel by kernel: the equations, theta, the last step with samples, all
+/// samples and those not yet in theta.
 std::unique_ptr<Server> NewNewtonServer(const ModelShape& shape, const NewtonRule& rule);
 
 }  // namespace polykern

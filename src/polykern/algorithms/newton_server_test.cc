@@ -363,11 +363,5 @@ TEST(LengthOf, TellsTheLabel) {
   EXPECT_EQ(LengthOf(0), 1);
 }
 
-TEST(NewtonServerBytes, AreThoseOfASquareMatrixAndLittleMore) {
-  EXPECT_EQ(NewtonServerBytes(200), 200 * 208 * 8);
-  EXPECT_EQ(NewtonServerBytes(18), 24 * 32 * 8);
-  EXPECT_NEAR(NewtonServerBytes(std::size_t{1} << 40), 0x1p83, 0x1p50);
-}
-
 }  // namespace
 }  // namespace polykern

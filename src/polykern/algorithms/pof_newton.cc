@@ -5,12 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "polykern/algorithms/kernel_choice.h"
 #include "polykern/algorithms/local_experts.h"
 #include "polykern/algorithms/newton_server.h"
 #include "polykern/core/experts.h"
-#include "polykern/core/random.h"
-#include "polykern/core/random_features.h"
-#include "polykern/core/subset.h"
 
 namespace polykern {
 namespace {
@@ -18,8 +16,8 @@ namespace {
 constexpr double kMiddle = 0.5;          // of the labels' range: predicted before anything is known
 constexpr double kNormTolerance = 0.01;  // of messages, whose numbers are rounded to float
 
-ModelShape ShapeOf(const KernelBank& bank, std::size_t per_upload) {
-  ModelShape shape{bank.kernels(), bank.feature_size(), per_upload};
+/// Of messages whose lengths tell labels of [0, 1].
+ModelShape WithLengths(ModelShape shape) {
   shape.least_norm = LengthOf(-kMiddle) - kNormTolerance;
   shape.most_norm = LengthOf(1 - kMiddle) + kNormTolerance;
   return shape;
@@ -29,13 +27,11 @@ class PofNewton final : public Algorithm {
  public:
   PofNewton(std::shared_ptr<const KernelBank> bank, std::shared_ptr<const KernelBank> local,
             const AlgorithmOptions& options, const Problem& problem)
-      : bank_(std::move(bank)),
-        kernels_(bank_->kernels()),
-        width_(bank_->feature_size()),
-        per_upload_(KernelsPerUpload(options)),
-        exploration_(options.exploration.value_or(kNewtonExploration)),
-        seed_(problem.seed),
-        shape_(ShapeOf(*bank_, per_upload_)),
+      : choice_(std::move(bank), KernelsPerUpload(options),
+                options.exploration.value_or(kNewtonExploration), problem.seed),
+        kernels_(choice_.kernels()),
+        width_(choice_.width()),
+        shape_(WithLengths(choice_.shape())),
         rule_{options.ridge, options.forgetting, options.refresh},
         mixture_(kernels_, options.weighting, options.weight_rate.value_or(kUnitRate)),
         outer_(local ? local->kernels() + 1 : 1, options.weighting,
@@ -62,42 +58,16 @@ class PofNewton final : public Algorithm {
     return true;
   }
 
-  // The step numbers are those of docs/algorithm.md; step 6 stands first, as in POF-MKL.
+  // The step numbers are those of docs/algorithm.md.
   void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
     const std::size_t clients = samples.clients.size();
     if (local_) local_->EvaluateFeatures(samples, w);
-    w.predictions.resize(clients);
-    w.base.resize(clients);
-    w.weights.resize(clients * kernels_);
-    w.f.resize(clients * kernels_);
-    w.order.resize(kernels_);
-    Updates& u = w.updates;
-    u.step = broadcast.step;
-    u.clients.assign(samples.clients.begin(), samples.clients.end());
-    u.first.assign(1, 0);
-    u.probability.resize(clients);
-    u.blocks.resize(clients * per_upload_);
-    for (std::size_t c = 0; c < clients; ++c) {
-      const auto state = MixtureState(samples, c);
-      const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      mixture_.Weights(state, weights);
-      const double uniform =
-          samples.uniforms.empty()
-              ? Random(seed_, Purpose::kSubset, samples.clients[c], broadcast.step).Uniform()
-              : samples.uniforms[c];
-      // 6. Subset choice (10).
-      const Bin bin = ChooseBin(mixture_.Losses(state), weights, per_upload_, exploration_, uniform,
-                                w.order, std::span(u.blocks).subspan(u.first.back(), per_upload_));
-      u.probability[c] = bin.probability;
-      u.first.push_back(u.first.back() + bin.count);
-    }
-    u.blocks.resize(u.first.back());
-    // 2. Features (6) and 3. per-kernel predictions, from the middle of the range, and within it.
-    u.values.resize(u.blocks.size() * width_);
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
-                    w.features);
+    choice_.Run(*this, broadcast, samples, w);  // 6, 2 and 3
+    // From the middle of the labels' range, and within it.
     for (float& f : w.f) f = std::clamp(f + static_cast<float>(kMiddle), 0.0F, 1.0F);
     // 4. Combination: of the kernels, and then with what private experts add to it.
+    w.predictions.resize(clients);
+    w.base.resize(clients);
     w.local_f.resize(clients * outer_.experts());
     w.local_weights.resize(clients * outer_.experts());
     for (std::size_t c = 0; c < clients; ++c) {
@@ -156,13 +126,10 @@ class PofNewton final : public Algorithm {
     local_->Learn(c, w.base[c], label, LocalState(samples, c), w);
   }
 
-  std::shared_ptr<const KernelBank> bank_;
-  std::size_t kernels_;     // N
-  std::size_t width_;       // F
-  std::size_t per_upload_;  // M
-  double exploration_;      // xi
-  std::uint64_t seed_;
-  Loss loss_;  // squared
+  KernelChoice choice_;
+  std::size_t kernels_;  // N
+  std::size_t width_;    // F
+  Loss loss_;            // squared
   ModelShape shape_;
   NewtonRule rule_;
   Mixture mixture_;  // of the federated kernels

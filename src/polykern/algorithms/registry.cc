@@ -19,6 +19,7 @@
 #include "polykern/algorithms/pof_newton.h"
 #include "polykern/algorithms/vm_kofl.h"
 #include "polykern/core/error.h"
+#include "polykern/core/normal_equations.h"
 #include "polykern/core/random.h"
 
 namespace polykern {
@@ -145,7 +146,8 @@ std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& opt
 void CheckNewtonMemory(const AlgorithmOptions& options) {
   const std::size_t width =
       2 * ResolveFeatures(options, {"pof-newton", KernelsPerUpload(options), 0});
-  const double mebibytes = static_cast<double>(options.kernels) * NewtonServerBytes(width) / 0x1p20;
+  const double mebibytes =
+      static_cast<double>(options.kernels) * NormalEquations::Bytes(width) / 0x1p20;
   if (mebibytes <= static_cast<double>(options.server_memory)) return;
   throw Error("--server-memory is " + std::to_string(options.server_memory) +
               " MiB, but the regressions of " + std::to_string(options.kernels) + " kernels with " +

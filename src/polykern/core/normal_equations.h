@@ -14,7 +14,7 @@ struct alignas(64) DoubleLanes {
 /// The ridge regression of samples (z, y) seen one by one: A = sum z z' and b = sum y z, from which
 /// theta = (A + ridge I)^-1 b. Samples are rounded to multiples of 2^-22, which makes every sum of
 /// products exact: samples that are added together give the same bits in any order.
-/// Takes about F^2 doubles. One thread at a time.
+/// Takes about F^2 / 2 doubles. One thread at a time.
 class NormalEquations {
  public:
   /// Samples that one call of Add can take: their sums stay exact.
@@ -26,28 +26,33 @@ class NormalEquations {
 
   /// Rounded samples, ready to be added: a row of RowLanes(width) for each.
   static std::size_t RowLanes(std::size_t width) { return Groups(width) + 1; }
-  /// Rounds one sample into a row. |z_j| and |y| are at most 1.
-  static void Round(std::span<const double> z, double y, std::span<DoubleLanes> row);
+  /// Rounds one sample (factor z, y) into a row. |factor z_j| and |y| are at most 1.
+  static void Round(std::span<const float> z, double factor, double y, std::span<DoubleLanes> row);
 
   /// A = keep A + sum z z', b = keep b + sum y z.
   void Add(std::span<const DoubleLanes> rows, double keep);
 
-  /// theta = (A + ridge I)^-1 b, by Cholesky. `scratch` grows to what is needed. False, and theta
-  /// unchanged, if the matrix is not positive definite in double.
-  bool Solve(double ridge, std::vector<DoubleLanes>& scratch, std::span<double> theta) const;
+  /// Add, and then theta = (A + ridge I)^-1 b by Cholesky, in one walk over the matrix; no rows add
+  /// nothing. `scratch` grows to what is needed. False, and theta unchanged, if the matrix is not
+  /// positive definite in double; the samples are in A then, or a part of them.
+  bool AddAndSolve(std::span<const DoubleLanes> rows, double keep, double ridge,
+                   std::vector<DoubleLanes>& scratch, std::span<double> theta);
 
   /// A's upper triangle row by row, each row followed by its entry of b: F (F + 3) / 2 numbers.
   static std::size_t SavedSize(std::size_t width) { return width * (width + 3) / 2; }
   void Save(std::span<double> saved) const;
   void Load(std::span<const double> saved);
 
+  /// What the matrix and b take; a double, since it may be more than can be counted.
+  static double Bytes(std::size_t width);
+
  private:
   static std::size_t Groups(std::size_t width) { return (width + 7) / 8; }
+  static std::size_t MatrixLanes(std::size_t width);
 
   std::size_t width_;
-  /// Rows of A, padded to a multiple of 8 with zeros, and after them a group that starts with b's
-  /// entry. Left of the diagonal's group nothing is kept.
-  std::vector<DoubleLanes> rows_;
+  /// A's upper triangle in panels of columns, padded with zeros to a multiple of 8, and then b.
+  std::vector<DoubleLanes> numbers_;
 };
 
 }  // namespace polykern

@@ -27,7 +27,7 @@ std::vector<Sample> SomeSamples(std::size_t count, std::size_t width) {
       sample.z.push_back(random.Normal());
       square += sample.z.back() * sample.z.back();
     }
-    for (double& value : sample.z) value /= std::sqrt(square);
+    for (double& value : sample.z) value = static_cast<float>(value / std::sqrt(square));
     sample.y = random.Uniform() - 0.5;
   }
   return samples;
@@ -37,7 +37,8 @@ std::vector<DoubleLanes> Rounded(const std::vector<Sample>& samples) {
   const std::size_t lanes = NormalEquations::RowLanes(samples.front().z.size());
   std::vector<DoubleLanes> rows(samples.size() * lanes);
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    NormalEquations::Round(samples[s].z, samples[s].y, std::span(rows).subspan(s * lanes, lanes));
+    const std::vector<float> z(samples[s].z.begin(), samples[s].z.end());
+    NormalEquations::Round(z, 1, samples[s].y, std::span(rows).subspan(s * lanes, lanes));
   }
   return rows;
 }
@@ -48,10 +49,10 @@ std::vector<double> SavedOf(const NormalEquations& equations) {
   return saved;
 }
 
-std::vector<double> Solution(const NormalEquations& equations, double ridge) {
+std::vector<double> Solution(NormalEquations& equations, double ridge) {
   std::vector<DoubleLanes> scratch;
   std::vector<double> theta(equations.width());
-  EXPECT_TRUE(equations.Solve(ridge, scratch, theta));
+  EXPECT_TRUE(equations.AddAndSolve({}, 1, ridge, scratch, theta));
   return theta;
 }
 
@@ -109,6 +110,31 @@ TEST(NormalEquations, SolveTheRidgeRegressionOfAllSamples) {
   }
 }
 
+TEST(NormalEquations, AreSolvedWithNewSamplesAsAfterThem) {
+  for (const std::size_t width : {1, 8, 18, 42, 200}) {
+    const auto first = Rounded(SomeSamples(40, width));
+    for (const std::size_t count : {1, 24, 600}) {
+      const auto second = Rounded(SomeSamples(count, width));
+      NormalEquations together(width);
+      together.Add(first, 1);
+      NormalEquations apart = together;
+      std::vector<DoubleLanes> scratch;
+      std::vector<double> theta(width);
+      EXPECT_TRUE(together.AddAndSolve(second, 0.9, 1e-3, scratch, theta));
+      apart.Add(second, 0.9);
+      EXPECT_EQ(SavedOf(together), SavedOf(apart));
+      EXPECT_EQ(theta, Solution(apart, 1e-3));
+    }
+  }
+}
+
+TEST(NormalEquations, TakeTheBytesTheySay) {
+  EXPECT_EQ(NormalEquations::Bytes(8), (8 * 8 + 8) * 8);
+  EXPECT_EQ(NormalEquations::Bytes(18), (24 * 24 + 24) * 8);
+  EXPECT_EQ(NormalEquations::Bytes(200), (24 * 24 * 36 + 200 * 8 + 200) * 8);
+  EXPECT_NEAR(NormalEquations::Bytes(std::size_t{1} << 40), 0x1p82, 0x1p50);
+}
+
 TEST(NormalEquations, ForgetWhatCameBeforeByTheFactorKept) {
   const auto samples = SomeSamples(60, 18);
   const auto rows = Rounded(samples);
@@ -149,8 +175,8 @@ TEST(NormalEquations, AreExactWithManySamplesOfTheLargestNumbers) {
 }
 
 TEST(NormalEquations, HaveTheSameBitsOnEveryMachineWithFusedMultiplyAdd) {
-  const auto rows = Rounded(SomeSamples(700, 42));
-  NormalEquations best(42);
+  const auto rows = Rounded(SomeSamples(700, 58));
+  NormalEquations best(58);
   best.Add(rows, 1);
   const auto saved = SavedOf(best);
   const auto theta = Solution(best, 1e-3);
@@ -159,7 +185,7 @@ TEST(NormalEquations, HaveTheSameBitsOnEveryMachineWithFusedMultiplyAdd) {
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
     SCOPED_TRACE(hwy::TargetName(target));
-    NormalEquations equations(42);
+    NormalEquations equations(58);
     equations.Add(rows, 1);
     EXPECT_EQ(SavedOf(equations), saved);
     EXPECT_EQ(Solution(equations, 1e-3), theta);
@@ -186,10 +212,10 @@ TEST(NormalEquations, SayWhenTheMatrixIsNotPositiveDefinite) {
   equations.Load(std::vector<double>{-1, 0, 1, 1, 1});
   std::vector<DoubleLanes> scratch;
   std::vector<double> theta = {5, 6};
-  EXPECT_FALSE(equations.Solve(0.5, scratch, theta));
+  EXPECT_FALSE(equations.AddAndSolve({}, 1, 0.5, scratch, theta));
   EXPECT_EQ(theta, (std::vector<double>{5, 6}));
   equations.Load(std::vector<double>{NAN, 0, 1, 1, 1});
-  EXPECT_FALSE(equations.Solve(0.5, scratch, theta));
+  EXPECT_FALSE(equations.AddAndSolve({}, 1, 0.5, scratch, theta));
 }
 
 }  // namespace
