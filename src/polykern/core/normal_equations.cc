@@ -11,107 +11,16 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// Loops over registers must not remain loops: an index that is no constant puts them into memory.
-#define POLYKERN_UNROLL _Pragma("GCC unroll 8")
-
-#ifndef POLYKERN_CORE_NORMAL_EQUATIONS_COLUMNS  // once, not for each target
-#define POLYKERN_CORE_NORMAL_EQUATIONS_COLUMNS
-namespace polykern {
-namespace {
-
-/// A panel: columns of a matrix that lie together, row by row down to the last row that has an
-/// entry on the diagonal. All panels have 24 columns but the last, which has what is left.
-struct Columns {
-  static constexpr std::size_t kMost = 24;
-
-  /// Those that a column belongs to; `size` is how many the matrix has, a multiple of 8.
-  Columns(std::size_t size, std::size_t column)
-      : first(column / kMost * kMost),
-        stride(std::min(kMost, size - first)),
-        start(first * (first + kMost) / 2) {}
-  std::size_t end() const { return first + stride; }
-  /// An entry's place, counted from where the panel starts.
-  std::size_t Place(std::size_t row, std::size_t column) const {
-    return row * stride + (column - first);
-  }
-
-  std::size_t first;
-  std::size_t stride;  // how many, which is also the way from one row to the next
-  std::size_t start;   // the numbers of the panels before
-};
-
-constexpr double kRoundingMagic = 0x1.8p30;
-
-}  // namespace
-}  // namespace polykern
-#endif
+#include "polykern/core/cholesky-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-// Walking over blocks of eight rows, panel by panel, reads and writes memory in line, and the panel
-// that is worked on stays in the first-level cache. Every number has its own chain of operations,
-// whatever the width of the vectors.
-constexpr std::size_t kRows = 8;
-using Doubles = hn::CappedTag<double, kRows>;
-using Vec = hn::Vec<Doubles>;
-constexpr std::size_t kLanes = HWY_MIN(HWY_MAX_BYTES / sizeof(double), kRows);
-constexpr std::size_t kWideStrip = HWY_MAX_BYTES >= 64 ? 3 : 1;  // vectors that registers can hold
 constexpr std::size_t kChunk = 512;  // samples with |z|, |y| <= 1 whose sums fit 53 bits
 constexpr double kProductUnit = 0x1p-44;
-
-/// The panel of a matrix that holds a column.
-struct Panel : Columns {
-  Panel(double* matrix, std::size_t size, std::size_t column)
-      : Columns(size, column), numbers(matrix + start) {}
-  double* At(std::size_t row, std::size_t column) const { return numbers + Place(row, column); }
-
-  double* numbers;
-};
-
-/// sums[r][v] = sum_k left[k][r] right[k][v]; depth > 0.
-template <std::size_t R, std::size_t V>
-HWY_INLINE void Multiply(const double* left, std::size_t left_stride, const double* right,
-                         std::size_t right_stride, std::size_t depth, Vec (&sums)[R][V]) {
-  const Doubles tag;
-  POLYKERN_UNROLL
-  for (std::size_t r = 0; r < R; ++r) {
-    POLYKERN_UNROLL
-    for (std::size_t v = 0; v < V; ++v) {
-      sums[r][v] = hn::Mul(hn::Set(tag, left[r]), hn::Load(tag, right + v * kLanes));
-    }
-  }
-  for (std::size_t k = 1; k < depth; ++k) {
-    left += left_stride;
-    right += right_stride;
-    Vec columns[V];
-    POLYKERN_UNROLL
-    for (std::size_t v = 0; v < V; ++v) columns[v] = hn::Load(tag, right + v * kLanes);
-    POLYKERN_UNROLL
-    for (std::size_t r = 0; r < R; ++r) {
-      const Vec row = hn::Set(tag, left[r]);
-      POLYKERN_UNROLL
-      for (std::size_t v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(row, columns[v], sums[r][v]);
-    }
-  }
-}
-
-/// Calls visit<V>(column) for strips of V vectors that cover the columns from .. to - 1.
-template <class Visit>
-HWY_INLINE void ForEachStrip(std::size_t from, std::size_t to, const Visit& visit) {
-  constexpr std::size_t kWide = kWideStrip * kLanes;
-  for (; from + kWide <= to; from += kWide) {
-    visit(from, std::integral_constant<std::size_t, kWideStrip>());
-  }
-  if (kWideStrip > 2 && from + 2 * kLanes == to) {
-    return visit(from, std::integral_constant<std::size_t, 2>());
-  }
-  for (; from < to; from += kLanes) visit(from, std::integral_constant<std::size_t, 1>());
-}
+constexpr double kRoundingMagic = 0x1.8p30;
 
 /// out = keep * out + sum over the samples of left right', for a strip of R rows; `sums` is that
 /// too.
@@ -157,8 +66,9 @@ HWY_INLINE void AddStrip(const double* left, const double* right, std::size_t st
   }
 }
 
-/// row = factor z in multiples of 2^-22: adding 1.5 * 2^30 leaves no bit below.
-void RoundSample(const float* z, std::size_t count, double factor, double* row) {
+/// row = factor z and, after zeros up to a multiple of eight, y, in multiples of 2^-22: adding 1.5
+/// * 2^30 leaves no bit below.
+void RoundSample(const float* z, std::size_t count, double factor, double y, double* row) {
   const Doubles tag;
   const hn::Rebind<float, Doubles> floats;
   const Vec magic = hn::Set(tag, kRoundingMagic);
@@ -171,28 +81,33 @@ void RoundSample(const float* z, std::size_t count, double factor, double* row) 
   for (; j < count; ++j) {
     row[j] = static_cast<double>(z[j]) * factor + kRoundingMagic - kRoundingMagic;
   }
+  const std::size_t size = (count + kRows - 1) / kRows * kRows;
+  std::fill(row + count, row + size + kRows, 0);
+  row[size] = y + kRoundingMagic - kRoundingMagic;
 }
 
-/// Samples to be added: rows of as many numbers as the matrix has columns and eight more, of which
-/// the first is the label.
-struct Samples {
-  const double* numbers;
+/// A matrix and b to which samples are added, each part when it is asked for. Samples are rows of
+/// as many numbers as the matrix has columns and eight more, of which the first is the label.
+struct Sums {
+  const double* samples;
   std::size_t count;
   std::size_t size;  // columns of the matrix
-  double keep;       // of the matrix as it is
+  double keep;       // of the matrix and b as they are
+  double* numbers;
+  double* b;
 
-  /// Adds them to a strip of eight rows, which is in `strip` then.
+  /// A strip of eight rows.
   template <std::size_t V>
-  HWY_INLINE void Add(const Panel& matrix, std::size_t row, std::size_t column,
-                      Vec (&strip)[kRows][V]) const {
+  HWY_INLINE void Strip(std::size_t row, std::size_t column, Vec (&strip)[kRows][V]) const {
     const Doubles tag;
+    const Panel matrix(numbers, size, column);
     double* at = matrix.At(row, column);
     // The next strip lies behind this one, and in far memory.
     for (std::size_t line = 0; line < kRows * V * kLanes; line += kRows) {
       __builtin_prefetch(at + kRows * matrix.stride + line);
     }
     if (count > 0) {
-      AddStrip<kRows, V>(numbers + row, numbers + column, size + kRows, count, keep, at,
+      AddStrip<kRows, V>(samples + row, samples + column, size + kRows, count, keep, at,
                          matrix.stride, strip);
       return;
     }
@@ -204,238 +119,43 @@ struct Samples {
       }
     }
   }
-  /// Adds what belongs to a panel of columns to b.
-  void AddTo(const Panel& panel, double* b) const {
-    if (count == 0) return;
+  /// b, in which a panel's columns are.
+  const double* Labels(const Columns& panel) const {
+    if (count == 0) return b;
     ForEachStrip(panel.first, panel.end(),
                  [&]<std::size_t V>(std::size_t column, std::integral_constant<std::size_t, V>) {
                    Vec sums[1][V];
-                   AddStrip<1, V>(numbers + size, numbers + column, size + kRows, count, keep,
+                   AddStrip<1, V>(samples + size, samples + column, size + kRows, count, keep,
                                   b + column, 0, sums);
                  });
+    return b;
   }
 };
 
-void AddSamples(const double* numbers, std::size_t count, std::size_t size, double keep,
+void AddSamples(const double* samples, std::size_t count, std::size_t size, double keep,
                 double* matrix, double* b) {
-  const Samples samples = {numbers, count, size, keep};
+  const Sums sums = {samples, count, size, keep, matrix, b};
   for (std::size_t first = 0; first < size;) {
-    const Panel panel(matrix, size, first);
+    const Columns panel(size, first);
     for (std::size_t row = 0; row < panel.end(); row += kRows) {
       ForEachStrip(std::max(row, first), panel.end(),
                    [&]<std::size_t V>(std::size_t column, std::integral_constant<std::size_t, V>) {
                      Vec strip[kRows][V];
-                     samples.Add<V>(panel, row, column, strip);
+                     sums.Strip(row, column, strip);
                    });
     }
-    samples.AddTo(panel, b);
+    sums.Labels(panel);
     first = panel.end();
   }
 }
 
-/// Takes the share of the rows of U above from a strip of A; `left` is the panel of U that has the
-/// strip's rows as columns.
-template <std::size_t V>
-HWY_INLINE void TakeShare(const Panel& left, const Panel& factor, std::size_t row,
-                          std::size_t column, Vec (&strip)[kRows][V]) {
-  const double* rows = left.At(0, row);
-  const double* right = factor.At(0, column);
-  const Doubles tag;
-  for (std::size_t k = 0; k < row; ++k, rows += left.stride, right += factor.stride) {
-    Vec columns[V];
-    POLYKERN_UNROLL
-    for (std::size_t v = 0; v < V; ++v) columns[v] = hn::Load(tag, right + v * kLanes);
-    POLYKERN_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const Vec one = hn::Set(tag, rows[r]);
-      POLYKERN_UNROLL
-      for (std::size_t v = 0; v < V; ++v) strip[r][v] = hn::NegMulAdd(one, columns[v], strip[r][v]);
-    }
-  }
-}
-
-/// Rows of a strip, once the block on the diagonal is U's: row r is freed of the rows above it in
-/// the block, which are final, and divided by its own diagonal. Each row is spread to those below
-/// as soon as it is final, so that many operations are under way at once.
-template <std::size_t V>
-HWY_INLINE void FinishStrip(const double* block, std::size_t stride, const double* inverse,
-                            Vec (&rows)[kRows][V]) {
-  const Doubles tag;
-  POLYKERN_UNROLL
-  for (std::size_t q = 0; q < kRows; ++q) {
-    for (std::size_t v = 0; v < V; ++v) rows[q][v] = hn::Mul(rows[q][v], hn::Set(tag, inverse[q]));
-    POLYKERN_UNROLL
-    for (std::size_t r = q + 1; r < kRows; ++r) {
-      const Vec share = hn::Set(tag, block[q * stride + r]);
-      for (std::size_t v = 0; v < V; ++v) rows[r][v] = hn::NegMulAdd(share, rows[q][v], rows[r][v]);
-    }
-  }
-}
-
-/// The block on the diagonal: as FinishStrip, but it needs its own results. False if a pivot is
-/// not above 0. The roots wait till the end: eight divisions after one another take long enough.
-bool FinishDiagonal(double ridge, std::size_t stride, double* block, double* inverse) {
-  const Doubles tag;
-  constexpr std::size_t kVectors = kRows / kLanes;
-  Vec rows[kRows][kVectors];
-  for (std::size_t r = 0; r < kRows; ++r) {
-    block[r * stride + r] += ridge;
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      rows[r][v] = hn::Load(tag, block + r * stride + v * kLanes);
-    }
-  }
-  POLYKERN_UNROLL
-  for (std::size_t q = 0; q < kRows; ++q) {
-    double* own = block + q * stride;
-    for (std::size_t v = 0; v < kVectors; ++v) hn::Store(rows[q][v], tag, own + v * kLanes);
-    const double reciprocal = 1 / own[q];
-    Vec scaled[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      scaled[v] = hn::Mul(rows[q][v], hn::Set(tag, reciprocal));
-    }
-    POLYKERN_UNROLL
-    for (std::size_t r = q + 1; r < kRows; ++r) {
-      const Vec share = hn::Set(tag, own[r]);
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        rows[r][v] = hn::NegMulAdd(share, scaled[v], rows[r][v]);
-      }
-    }
-  }
-  for (std::size_t q = 0; q < kRows; ++q) {
-    double* own = block + q * stride;
-    if (!(own[q] > 0) || !std::isfinite(own[q])) return false;
-    inverse[q] = 1 / std::sqrt(own[q]);
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      hn::Store(hn::Mul(rows[q][v], hn::Set(tag, inverse[q])), tag, own + v * kLanes);
-    }
-  }
-  return true;
-}
-
-template <std::size_t V>
-HWY_INLINE void StoreStrip(const Vec (&rows)[kRows][V], std::size_t stride, double* out) {
-  const Doubles tag;
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < V; ++v) hn::Store(rows[r][v], tag, out + r * stride + v * kLanes);
-  }
-}
-
-/// y = U'^-1 b for the columns of a panel whose U is known, and so are the entries of y above.
-void SubstituteForward(const Panel& panel, const double* b, const double* inverse, double* y) {
-  const Doubles tag;
-  const std::size_t first = panel.first;
-  ForEachStrip(first, panel.end(),
-               [&]<std::size_t V>(std::size_t column, std::integral_constant<std::size_t, V>) {
-                 Vec sums[1][V];
-                 for (std::size_t v = 0; v < V; ++v) sums[0][v] = hn::Zero(tag);
-                 if (first > 0)
-                   Multiply<1, V>(y, 1, panel.At(0, column), panel.stride, first, sums);
-                 for (std::size_t v = 0; v < V; ++v) {
-                   const std::size_t at = column + v * kLanes;
-                   hn::Store(hn::Sub(hn::Load(tag, b + at), sums[0][v]), tag, y + at);
-                 }
-               });
-  for (std::size_t q = first; q < panel.end(); ++q) {
-    y[q] *= inverse[q];
-    const Vec share = hn::Set(tag, y[q]);
-    // What lies before q in its group is final and must stay.
-    const std::size_t rest = (q / kRows + 1) * kRows;
-    for (std::size_t j = q + 1; j < rest; ++j) y[j] = -y[q] * *panel.At(q, j) + y[j];
-    for (std::size_t j = rest; j < panel.end(); j += kLanes) {
-      hn::Store(hn::NegMulAdd(share, hn::Load(tag, panel.At(q, j)), hn::Load(tag, y + j)), tag,
-                y + j);
-    }
-  }
-}
-
-/// AddSamples, then Cholesky's U of matrix + ridge I = U'U, its diagonal's inverse, and
-/// y = U'^-1 b. Each strip is decomposed when its samples are in: then the matrix comes from far
-/// memory while there is much to compute. False if a pivot is not above 0.
-bool AddAndFactorize(const double* numbers, std::size_t count, std::size_t size, double keep,
+/// AddSamples, and Factorize. Each strip is decomposed when its samples are in: then the matrix
+/// comes from far memory while there is much to compute.
+bool AddAndFactorize(const double* samples, std::size_t count, std::size_t size, double keep,
                      double ridge, double* matrix, double* b, double* factor, double* inverse,
                      double* y) {
-  const Samples samples = {numbers, count, size, keep};
-  for (std::size_t first = 0; first < size;) {
-    const Panel from(matrix, size, first);
-    const Panel to(factor, size, first);
-    for (std::size_t row = 0; row < to.end(); row += kRows) {
-      const Panel left(factor, size, row);
-      double* block = left.At(row, row);
-      const auto finish = [&]<std::size_t V>(std::size_t column,
-                                             std::integral_constant<std::size_t, V>) {
-        Vec rest[kRows][V];
-        samples.Add<V>(from, row, column, rest);
-        TakeShare<V>(left, to, row, column, rest);
-        FinishStrip<V>(block, left.stride, inverse + row, rest);
-        StoreStrip<V>(rest, to.stride, to.At(row, column));
-      };
-      if (row < first) {
-        ForEachStrip(first, to.end(), finish);
-        continue;
-      }
-      // The block on the diagonal together with what is right of it: alone it fills no machine.
-      bool good = false;
-      ForEachStrip(
-          row, to.end(),
-          [&]<std::size_t V>(std::size_t column, std::integral_constant<std::size_t, V> v) {
-            if (column >= row + kRows) return finish(column, v);
-            Vec rest[kRows][V];
-            samples.Add<V>(from, row, column, rest);
-            TakeShare<V>(left, to, row, column, rest);
-            StoreStrip<V>(rest, to.stride, to.At(row, column));
-            if (column + V * kLanes < row + kRows) return;
-            good = FinishDiagonal(ridge, to.stride, block, inverse + row);
-            constexpr std::size_t kRest = V * kLanes > kRows ? V - kRows / kLanes : 0;
-            if constexpr (kRest > 0) {
-              Vec beside[kRows][kRest];
-              for (std::size_t r = 0; r < kRows; ++r) {
-                for (std::size_t i = 0; i < kRest; ++i) {
-                  beside[r][i] = rest[r][i + kRows / kLanes];
-                }
-              }
-              FinishStrip<kRest>(block, to.stride, inverse + row, beside);
-              StoreStrip<kRest>(beside, to.stride, to.At(row, row + kRows));
-            }
-          });
-      if (!good) return false;
-    }
-    samples.AddTo(from, b);
-    SubstituteForward(to, b, inverse, y);
-    first = to.end();
-  }
-  return true;
-}
-
-/// U x = y, eight rows at a time from the last up.
-void SubstituteBack(double* factor, std::size_t size, const double* inverse, const double* y,
-                    double* x) {
-  const Doubles tag;
-  for (std::size_t row = size; row > 0;) {
-    row -= kRows;
-    HWY_ALIGN double partial[kRows][kRows] = {};
-    for (std::size_t part = 0; part < kRows; part += kLanes) {
-      Vec sums[kRows];
-      for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(tag);
-      for (std::size_t column = row + kRows; column < size;) {
-        const Panel panel(factor, size, column);
-        const double* from = panel.At(row, column);
-        for (; column < panel.end(); column += kRows, from += kRows) {
-          const Vec known = hn::Load(tag, x + column + part);
-          for (std::size_t r = 0; r < kRows; ++r) {
-            sums[r] = hn::MulAdd(hn::Load(tag, from + r * panel.stride + part), known, sums[r]);
-          }
-        }
-      }
-      for (std::size_t r = 0; r < kRows; ++r) hn::Store(sums[r], tag, partial[r] + part);
-    }
-    const Panel panel(factor, size, row);
-    for (std::size_t r = kRows; r-- > 0;) {
-      double* p = partial[r];
-      double rest = ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-      for (std::size_t j = kRows; --j > r;) rest = *panel.At(row + r, row + j) * x[row + j] + rest;
-      x[row + r] = (y[row + r] - rest) * inverse[row + r];
-    }
-  }
+  const Sums sums = {samples, count, size, keep, matrix, b};
+  return Factorize(sums, size, ridge, factor, inverse, y);
 }
 
 }  // namespace
@@ -479,10 +199,7 @@ double NormalEquations::Bytes(std::size_t width) {
 void NormalEquations::Round(std::span<const float> z, double factor, double y,
                             std::span<DoubleLanes> row) {
   assert(row.size() == RowLanes(z.size()) && std::abs(y) <= 1);
-  double* out = row.data()->lane;
-  HWY_DYNAMIC_DISPATCH(RoundSample)(z.data(), z.size(), factor, out);
-  std::fill(out + z.size(), out + row.size() * 8, 0);
-  out[Groups(z.size()) * 8] = y + kRoundingMagic - kRoundingMagic;
+  HWY_DYNAMIC_DISPATCH(RoundSample)(z.data(), z.size(), factor, y, row.data()->lane);
 }
 
 void NormalEquations::Add(std::span<const DoubleLanes> rows, double keep) {
