@@ -1,27 +1,95 @@
 #include "polykern/core/aggregate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cmath>
 
-#include "polykern/core/vector_ops.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "polykern/core/aggregate.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
+HWY_BEFORE_NAMESPACE();
+namespace polykern {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// True if all |values[i]| <= limit; false if one is NaN.
+bool Within(const float* values, std::size_t count, float limit) {
+  const hn::CappedTag<float, 16> tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  const auto most = hn::Set(tag, limit);
+  std::size_t i = 0;
+  auto good = hn::Eq(most, most);
+  for (; i + lanes <= count; i += lanes) {
+    good = hn::And(good, hn::Le(hn::Abs(hn::LoadU(tag, values + i)), most));
+  }
+  bool all = hn::AllTrue(tag, good);
+  for (; i < count; ++i) all = all && std::abs(values[i]) <= limit;
+  return all;
+}
+
+/// Row which[r] of the sums += round(row r of values / kUnit).
+void AddRounded(const float* values, std::span<const std::uint32_t> which, std::size_t width,
+                std::int64_t* all_sums) {
+  const hn::CappedTag<double, 8> tag;
+  const hn::Rebind<float, decltype(tag)> half;
+  const hn::RebindToSigned<decltype(tag)> integers;
+  const std::size_t lanes = hn::Lanes(tag);
+  // Adding 1.5 * 2^52 * kUnit leaves round(value / kUnit) in the low bits.
+  const double magic = 0x1.8p52 * ExactSum::kUnit;
+  const auto magic_bits = std::bit_cast<std::int64_t>(magic);
+  for (std::size_t r = 0; r < which.size();) {
+    // Neighbouring rows that go to neighbouring rows are one long row.
+    std::size_t end = r + 1;
+    while (end < which.size() && which[end] == which[end - 1] + 1) ++end;
+    const std::size_t count = (end - r) * width;
+    std::int64_t* sums = all_sums + which[r] * width;
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
+      const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
+      const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
+      hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
+    }
+    for (; i < count; ++i) {
+      sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
+    }
+    values += count;
+    r = end;
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace polykern
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace polykern {
 
+HWY_EXPORT(Within);
+HWY_EXPORT(AddRounded);
+
 bool ExactSum::Representable(std::span<const float> values) {
-  return AllWithin(values, kLimit);
+  return HWY_DYNAMIC_DISPATCH(Within)(values.data(), values.size(), kLimit);
 }
 
 void ExactSum::Add(std::span<const float> rows, std::span<const std::uint32_t> which) {
   if (which.empty()) return;
   assert(Representable(rows));
-  AddRoundedRows(rows, which, rows.size() / which.size(), kUnit, sums_);
+  HWY_DYNAMIC_DISPATCH(AddRounded)(rows.data(), which, rows.size() / which.size(), sums_.data());
 }
 
 void ExactSum::Add(std::size_t offset, std::span<const float> values) {
   assert(offset + values.size() <= sums_.size());
   assert(Representable(values));
   constexpr std::uint32_t kOnlyRow[] = {0};
-  AddRoundedRows(values, kOnlyRow, values.size(), kUnit, std::span(sums_).subspan(offset));
+  HWY_DYNAMIC_DISPATCH(AddRounded)
+  (values.data(), std::span(kOnlyRow), values.size(), sums_.data() + offset);
 }
 
 void ExactSum::Merge(const ExactSum& other) {
@@ -34,3 +102,4 @@ void ExactSum::Clear() {
 }
 
 }  // namespace polykern
+#endif  // HWY_ONCE

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/random.h"
+#include "polykern/core/test_tools-inl.h"
 
 namespace polykern {
 namespace {
@@ -132,14 +133,40 @@ TEST(ExactSum, RepresentsFiniteNumbersUpToTheLimit) {
   EXPECT_FALSE(ExactSum::Representable(std::array{std::numeric_limits<float>::quiet_NaN()}));
 }
 
-TEST(ExactSum, FindsOneBadNumberAnywhere) {
-  std::vector<float> values(100, 1.0F);
-  ASSERT_TRUE(ExactSum::Representable(values));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_FALSE(ExactSum::Representable(values)) << i;
-    values[i] = 1;
-  }
+TEST(ExactSum, FindsOneBadNumberAnywhereOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t count = 1; count < 40; ++count) {
+      std::vector<float> values(count, -512.0F);
+      EXPECT_TRUE(ExactSum::Representable(values));
+      for (std::size_t i = 0; i < count; ++i) {
+        for (const float bad : {512.1F, -512.1F, std::numeric_limits<float>::quiet_NaN(),
+                                -std::numeric_limits<float>::infinity()}) {
+          values[i] = bad;
+          EXPECT_FALSE(ExactSum::Representable(values)) << count << " " << i << " " << bad;
+        }
+        values[i] = 512;
+      }
+    }
+  });
+}
+
+TEST(ExactSum, AddsRowsWhereItIsToldOnEveryTarget) {
+  OnEveryTarget([] {
+    for (std::size_t width = 1; width < 40; ++width) {
+      Random random(8, Purpose::kTest, width);
+      std::vector<float> values(5 * width);
+      for (float& value : values) value = static_cast<float>(2 * random.Uniform() - 1);
+      const std::vector<std::uint32_t> which = {1, 3, 1, 2, 3};
+      ExactSum sum(4 * width);
+      sum.Add(values, which);
+      sum.Add(values, which);
+      std::vector<double> expected(4 * width);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        expected[which[i / width] * width + i % width] += 2 * Rounded(values[i]);
+      }
+      for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(sum[i], expected[i]);
+    }
+  });
 }
 
 TEST(ExactSum, HoldsTheMostTermsOfTheLargestSize) {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "polykern/core/random.h"
+#include "polykern/core/test_tools-inl.h"
 
 namespace polykern {
 namespace {
@@ -85,16 +85,6 @@ std::vector<double> SlowSolution(const std::vector<Sample>& samples, double ridg
   for (std::size_t i = 0; i < width; ++i)
     theta.push_back(static_cast<double>(a[i][width] / a[i][i]));
   return theta;
-}
-
-double RelativeDifference(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    size += b[i] * b[i];
-  }
-  return std::sqrt(difference / size);
 }
 
 TEST(NormalEquations, SolveTheRidgeRegressionOfAllSamples) {
@@ -180,18 +170,14 @@ TEST(NormalEquations, HaveTheSameBitsOnEveryMachineWithFusedMultiplyAdd) {
   best.Add(rows, 1);
   const auto saved = SavedOf(best);
   const auto theta = Solution(best, 1e-3);
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if ((target & (HWY_SSE4 | HWY_SSSE3 | HWY_SCALAR)) != 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    NormalEquations equations(58);
-    equations.Add(rows, 1);
-    EXPECT_EQ(SavedOf(equations), saved);
-    EXPECT_EQ(Solution(equations, 1e-3), theta);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  OnEveryTarget(
+      [&] {
+        NormalEquations equations(58);
+        equations.Add(rows, 1);
+        EXPECT_EQ(SavedOf(equations), saved);
+        EXPECT_EQ(Solution(equations, 1e-3), theta);
+      },
+      kNotFused);
 }
 
 TEST(NormalEquations, GoOnWithTheSameBitsAfterSavingAndLoading) {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "polykern/core/random.h"
+#include "polykern/core/test_tools-inl.h"
 
 namespace polykern {
 namespace {
@@ -116,16 +116,6 @@ class Slow {
   std::size_t next_ = 0;
 };
 
-double RelativeDifference(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    size += b[i] * b[i];
-  }
-  return std::sqrt(difference / size);
-}
-
 TEST(RecursiveLeastSquares, SolvesTheRidgeRegressionAfterEverySample) {
   for (const std::size_t width : {1, 2, 7, 8, 19, 32}) {
     for (const double forgetting : {1.0, 0.99, 0.9, 0.6, 0.3}) {
@@ -202,14 +192,7 @@ TEST(RecursiveLeastSquares, HasTheSameBitsOnEveryMachineWithFusedMultiplyAdd) {
     return learner.state;
   };
   const auto best = learnt();
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if ((target & (HWY_SSE4 | HWY_SSSE3 | HWY_SCALAR)) != 0) continue;
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    EXPECT_EQ(learnt(), best) << hwy::TargetName(target);
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  OnEveryTarget([&] { EXPECT_EQ(learnt(), best); }, kNotFused);
 }
 
 }  // namespace

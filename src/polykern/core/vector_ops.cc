@@ -262,50 +262,6 @@ void ScaledRowsLoop(const float* HWY_RESTRICT factors, const ScaledRows& added, 
   }
 }
 
-bool WithinLoop(const float* values, std::size_t count, float limit) {
-  const Floats tag;
-  const std::size_t lanes = hn::Lanes(tag);
-  const auto most = hn::Set(tag, limit);
-  std::size_t i = 0;
-  auto good = hn::Eq(most, most);
-  for (; i + lanes <= count; i += lanes) {
-    good = hn::And(good, hn::Le(hn::Abs(hn::LoadU(tag, values + i)), most));
-  }
-  bool all = hn::AllTrue(tag, good);
-  for (; i < count; ++i) all = all && std::abs(values[i]) <= limit;
-  return all;
-}
-
-void RoundLoop(const float* values, std::span<const std::uint32_t> which, std::size_t width,
-               double unit, std::int64_t* all_sums) {
-  const Doubles tag;
-  const Halves half;
-  const hn::RebindToSigned<Doubles> integers;
-  const std::size_t lanes = hn::Lanes(tag);
-  // Adding 1.5 * 2^52 * unit leaves round(value / unit) in the low bits.
-  const double magic = 0x1.8p52 * unit;
-  const auto magic_bits = std::bit_cast<std::int64_t>(magic);
-  for (std::size_t r = 0; r < which.size();) {
-    // Neighbouring rows that go to neighbouring rows are one long row.
-    std::size_t end = r + 1;
-    while (end < which.size() && which[end] == which[end - 1] + 1) ++end;
-    const std::size_t count = (end - r) * width;
-    std::int64_t* sums = all_sums + which[r] * width;
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
-      const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
-      const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
-      hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
-    }
-    for (; i < count; ++i) {
-      sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
-    }
-    values += count;
-    r = end;
-  }
-}
-
 void SubtractLoop(const std::int64_t* sums, double factor, double* values, std::size_t count) {
   const Doubles tag;
   const hn::RebindToSigned<Doubles> integers;
@@ -349,8 +305,6 @@ HWY_EXPORT(SquaresLoop);
 HWY_EXPORT(DoubleSquaresLoop);
 HWY_EXPORT(ScaleAndAddLoop);
 HWY_EXPORT(ScaledRowsLoop);
-HWY_EXPORT(WithinLoop);
-HWY_EXPORT(RoundLoop);
 HWY_EXPORT(SubtractLoop);
 HWY_EXPORT(FloatLoop);
 
@@ -407,16 +361,6 @@ void ScaleAndAddRows(std::span<const float> factors, const ScaledRows& added, st
   assert(factors.size() == added.rows.size() && values.size() == factors.size() * width);
   assert(added.factors.size() == added.rows.size());
   HWY_DYNAMIC_DISPATCH(ScaledRowsLoop)(factors.data(), added, width, values.data());
-}
-
-bool AllWithin(std::span<const float> values, float limit) {
-  return HWY_DYNAMIC_DISPATCH(WithinLoop)(values.data(), values.size(), limit);
-}
-
-void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
-                    std::size_t width, double unit, std::span<std::int64_t> sums) {
-  assert(values.size() == which.size() * width);
-  HWY_DYNAMIC_DISPATCH(RoundLoop)(values.data(), which, width, unit, sums.data());
 }
 
 void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> values) {

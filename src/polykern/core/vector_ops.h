@@ -53,14 +53,6 @@ struct ScaledRows {
 void ScaleAndAddRows(std::span<const float> factors, const ScaledRows& added, std::size_t width,
                      std::span<float> values);
 
-/// True if all |values[i]| <= limit; false if one is NaN.
-bool AllWithin(std::span<const float> values, float limit);
-
-/// Row which[r] of sums += round(row r of values / unit), where unit is a power of two and the
-/// results are below 2^51 in size.
-void AddRoundedRows(std::span<const float> values, std::span<const std::uint32_t> which,
-                    std::size_t width, double unit, std::span<std::int64_t> sums);
-
 /// values -= factor * sums.
 void SubtractScaled(std::span<const std::int64_t> sums, double factor, std::span<double> values);
 

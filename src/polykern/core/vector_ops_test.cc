@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include "polykern/core/random.h"
+#include "polykern/core/test_tools-inl.h"
 
 namespace polykern {
 namespace {
@@ -25,19 +25,6 @@ std::vector<float> Floats(std::size_t count) {
   std::vector<float> values;
   for (const double value : Doubles(count, -2, 2)) values.push_back(static_cast<float>(value));
   return values;
-}
-
-/// Runs `check` on every target this machine has, one after the other.
-template <class Check>
-void OnEveryTarget(const Check& check) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    check();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 /// The documented order: eight interleaved partial sums, then pairs.
@@ -205,40 +192,6 @@ TEST(VectorOps, SubtractScaledAndRoundToFloatEqualThePlainLoops) {
         EXPECT_EQ(model[i], before[i] - 0x1p-60 / 3 * static_cast<double>(sums[i]));
         EXPECT_EQ(rounded[i], static_cast<float>(model[i]));
       }
-    }
-  });
-}
-
-TEST(VectorOps, AllWithinSeesOneBadNumberAnywhere) {
-  OnEveryTarget([] {
-    for (std::size_t count = 1; count < 40; ++count) {
-      std::vector<float> values(count, -2.0F);
-      EXPECT_TRUE(AllWithin(values, 2));
-      for (std::size_t i = 0; i < count; ++i) {
-        for (const float bad : {2.0001F, -2.0001F, std::numeric_limits<float>::quiet_NaN(),
-                                -std::numeric_limits<float>::infinity()}) {
-          values[i] = bad;
-          EXPECT_FALSE(AllWithin(values, 2)) << count << " " << i << " " << bad;
-        }
-        values[i] = 2;
-      }
-    }
-  });
-}
-
-TEST(VectorOps, AddRoundedRowsRoundsToTheNearestMultiple) {
-  OnEveryTarget([] {
-    for (std::size_t width = 1; width < 40; ++width) {
-      const auto values = Floats(5 * width);
-      const std::vector<std::uint32_t> which = {1, 3, 1, 2, 3};
-      std::vector<std::int64_t> expected(4 * width, -7);
-      std::vector<std::int64_t> sums = expected;
-      AddRoundedRows(values, which, width, 0x1p-10, sums);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        expected[which[i / width] * width + i % width] +=
-            std::llrint(static_cast<double>(values[i]) * 1024);
-      }
-      EXPECT_EQ(sums, expected);
     }
   });
 }

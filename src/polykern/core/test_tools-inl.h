@@ -1,0 +1,71 @@
+// What several tests share.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "polykern/core/random_features.h"
+
+namespace polykern {
+
+/// Makes the library use one dispatch target, and all of them again at the end.
+class OnlyTarget {
+ public:
+  explicit OnlyTarget(std::int64_t target) { Set(target); }
+  ~OnlyTarget() { Set(0); }
+  OnlyTarget(const OnlyTarget&) = delete;
+  OnlyTarget& operator=(const OnlyTarget&) = delete;
+
+ private:
+  static void Set(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+/// Runs `check` on every target this machine has but those of `without`, one after the other.
+template <class Check>
+void OnEveryTarget(const Check& check, std::int64_t without = 0) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if ((target & without) != 0) continue;
+    SCOPED_TRACE(hwy::TargetName(target));
+    const OnlyTarget only(target);
+    check();
+  }
+}
+
+/// Targets on which a multiply-add is two operations, so that bits differ.
+inline constexpr std::int64_t kNotFused = HWY_SSE4 | HWY_SSSE3 | HWY_SCALAR;
+
+/// Sine and cosine of each angle as the library computes them, side by side: one kernel, one
+/// feature, frequency 1 in one dimension, so that z(x) = (sin x, cos x).
+inline std::vector<float> SinesAndCosines(const std::vector<float>& angles) {
+  const std::vector<float> theta(2);
+  std::vector<std::size_t> first(angles.size() + 1);
+  std::iota(first.begin(), first.end(), std::size_t{0});
+  const std::vector<std::uint32_t> wanted(angles.size());
+  std::vector<float> f(angles.size());
+  std::vector<float> z(2 * angles.size());
+  FeatureScratch scratch;
+  EvaluateKernels(KernelBank({1.0F}, 1, 1, 1), {angles.size(), angles, theta, first, wanted, f, z},
+                  scratch);
+  return z;
+}
+
+/// ||a - b|| / ||b||.
+inline double RelativeDifference(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    size += b[i] * b[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+}  // namespace polykern
