@@ -312,6 +312,47 @@ TEST(MakeAlgorithm, GivesPrivateExpertsTheMemoryTheyMayHave) {
   EXPECT_EQ(MakeAlgorithm("pof-newton", options, kProblem)->state_size(), 52U);
 }
 
+TEST_P(EveryAlgorithm, IsTheSameOverABankThatExists) {
+  if (Name() == "perfedavg") return;
+  AlgorithmOptions options;
+  options.kernels = Name() == "ofskl" ? 1 : 7;
+  options.features = 5;
+  options.single_bandwidth = 1;  // of a dictionary of one kernel
+  options.local_experts = GetParam() == kWithLocal;
+  const auto drawn = MakeAlgorithm(Name(), options, kProblem);
+  const auto bank = std::make_shared<const KernelBank>(MakeDictionary("gaussian", options.kernels),
+                                                       twin::kDimension, 5, twin::kSeed);
+  options.kernels = 3;  // the bank knows better
+  options.features = {};
+  const auto given = MakeAlgorithm(Name(), bank, options, {99, 60, twin::kSeed});
+  EXPECT_EQ(Everything(*given, {}, LossKind::kSquared), Everything(*drawn, {}, LossKind::kSquared));
+}
+
+TEST(MakeAlgorithm, RefusesABankThatDoesNotFit) {
+  const auto complaint = [](std::string_view name, std::size_t kernels, std::size_t features) {
+    AlgorithmOptions options;
+    options.kernels_per_upload = 4;
+    try {
+      MakeAlgorithm(
+          name,
+          std::make_shared<const KernelBank>(MakeDictionary("gaussian", kernels), 2, features, 0),
+          options, kProblem);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint("pof-mkl", 4, 125), "");
+  EXPECT_THAT(complaint("pof-mkl", 4, 126), HasSubstr("--features is 126"));
+  EXPECT_THAT(complaint("pof-mkl", 3, 5), HasSubstr("--kernels-per-upload is 4"));
+  EXPECT_THAT(complaint("ofskl", 4, 5), HasSubstr("the bank has 4"));
+  EXPECT_THAT(complaint("perfedavg", 4, 5), HasSubstr("takes no bank"));
+  EXPECT_THAT(complaint("nobody", 4, 5), HasSubstr("unknown algorithm"));
+  EXPECT_EQ(complaint("local-rls", 51, 17), "");
+  EXPECT_THAT(complaint("local-rls", 51, 18),
+              AllOf(HasSubstr("--local-memory is 512 KiB"), HasSubstr("at most 17")));
+}
+
 TEST(MakeAlgorithm, GivesOfsklTheBandwidthItIsTold) {
   for (const double sigma : {10.0, 0.1}) {
     AlgorithmOptions options;

@@ -25,6 +25,13 @@ std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes
   return features;
 }
 
+void LocalExperts::ScaleLabels(double factor, std::span<double> state) const {
+  const std::size_t size = squares_.StateSize();
+  for (std::size_t i = 0; i < experts(); ++i) {
+    squares_.ScaleLabels(factor, state.subspan(i * size, size));
+  }
+}
+
 void LocalExperts::EvaluateFeatures(const Samples& samples, Workspace& w) const {
   EvaluateEveryFeature(*bank_, samples, w);
 }

@@ -31,6 +31,9 @@ class LocalExperts {
   /// Numbers of a client's state, which start at 0.
   std::size_t StateSize() const { return experts() * squares_.StateSize(); }
 
+  /// As if every label had been `factor` times as far from a constant base.
+  void ScaleLabels(double factor, std::span<double> state) const;
+
   /// The features of every expert and client, to w.z; w.f is overwritten.
   void EvaluateFeatures(const Samples& samples, Workspace& w) const;
   /// One client's predictions, to `predictions`. `state` is its StateSize() numbers.

@@ -85,4 +85,12 @@ std::unique_ptr<Algorithm> NewLocalRls(std::shared_ptr<const KernelBank> bank,
   return std::make_unique<LocalRls>(std::move(bank), options);
 }
 
+void ScaleLabels(const std::shared_ptr<const KernelBank>& bank, double factor,
+                 std::span<double> state) {
+  const LocalExperts local(bank, 1, 1, false);
+  const std::size_t mixture = state.size() - local.StateSize();
+  Mixture::ScaleLabels(factor, state.first(mixture));
+  local.ScaleLabels(factor, state.subspan(mixture));
+}
+
 }  // namespace polykern

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
@@ -24,5 +25,11 @@ std::unique_ptr<Algorithm> NewPofNewton(std::shared_ptr<const KernelBank> bank,
 /// Sends nothing. Uses weighting, weight_rate, ridge and forgetting.
 std::unique_ptr<Algorithm> NewLocalRls(std::shared_ptr<const KernelBank> bank,
                                        const AlgorithmOptions& options, const Problem& problem);
+
+/// Makes a client's state of local-rls over this bank, with AdaHedge, what it would be had every
+/// label been `factor` times as far from 1/2, to rounding: so the range that is mapped to [0, 1]
+/// can grow around its middle while a stream runs. Predictions that were clipped stay so.
+void ScaleLabels(const std::shared_ptr<const KernelBank>& bank, double factor,
+                 std::span<double> state);
 
 }  // namespace polykern

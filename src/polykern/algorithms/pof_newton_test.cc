@@ -202,6 +202,34 @@ TEST(LocalRls, AgreesWithTheSlowVersion) {
   EXPECT_TRUE(real.broadcast().model.empty());
 }
 
+TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
+  const auto bank = twin::Bank();
+  const auto algorithm = NewLocalRls(bank, Options(), kProblem);
+  twin::Federation wide(*algorithm);
+  twin::Federation narrow(*algorithm);
+  auto steps = twin::DrawSteps(80);
+  // Labels so near to the middle that nothing is ever clipped.
+  for (auto& step : steps) {
+    for (double& y : step.y) y = 0.5 + (y - 0.5) / 4;
+  }
+  auto shrunk = steps;
+  for (auto& step : shrunk) {
+    for (double& y : step.y) y = 0.5 + (y - 0.5) / 16;
+  }
+  for (std::size_t t = 0; t < 80; ++t) {
+    if (t == 40) {
+      for (auto& state : wide.states) ScaleLabels(bank, 0.25, state);
+    }
+    const auto made = wide.Run(t < 40 ? steps[t] : shrunk[t]);
+    const auto expected = narrow.Run(shrunk[t]);
+    ASSERT_EQ(made.size(), expected.size());
+    // Kernels' predictions are floats: 6e-8 in each, a few times that after the mixture's weights.
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      EXPECT_NEAR(t < 40 ? 0.5 + (made[i] - 0.5) / 4 : made[i], expected[i], 1e-5) << t;
+    }
+  }
+}
+
 TEST(LocalRls, DescribesItself) {
   const auto algorithm = NewLocalRls(twin::Bank(), Options(), kProblem);
   EXPECT_EQ(algorithm->name(), "local-rls");

@@ -224,4 +224,27 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
       options, problem);
 }
 
+std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
+                                         std::shared_ptr<const KernelBank> bank,
+                                         AlgorithmOptions options, Problem problem) {
+  const Entry& entry = Find(name);
+  if (entry.from_bank == nullptr) {
+    throw Error(std::string(name) + " has no kernels: it takes no bank");
+  }
+  if (name == "ofskl" && bank->kernels() != 1) {
+    throw Error("ofskl has one kernel, but the bank has " + std::to_string(bank->kernels()));
+  }
+  options.kernels = bank->kernels();
+  options.features = bank->features();
+  problem.dimension = bank->dimension();
+  CheckAlgorithm(name, options);
+  if (name == "local-rls" && FeaturesOf(name, options) < bank->features()) {
+    throw Error("--local-memory is " + std::to_string(LocalMemory(name, options)) +
+                " KiB, but the bank's " + std::to_string(bank->features()) +
+                " features per kernel do not fit: raise it, or take at most " +
+                std::to_string(FeaturesOf(name, options)));
+  }
+  return entry.from_bank(std::move(bank), options, problem);
+}
+
 }  // namespace polykern

@@ -38,4 +38,11 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options);
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmOptions& options,
                                          const Problem& problem);
 
+/// The same over a bank that exists: its kernels, features and dimension take the place of the
+/// options' and the problem's. Private experts of pof-newton are drawn from the options'
+/// dictionary. Throws Error, too, for an algorithm that has no use for such a bank.
+std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
+                                         std::shared_ptr<const KernelBank> bank,
+                                         AlgorithmOptions options, Problem problem);
+
 }  // namespace polykern

@@ -59,6 +59,12 @@ class Mixture {
     return state.first(experts_);
   }
 
+  /// As if every prediction and label had been `factor` times as large; the weights do not change.
+  /// Of kAdaHedge, which knows no unit of the losses.
+  static void ScaleLabels(double factor, std::span<double> state) {
+    for (double& value : state) value *= factor * factor;
+  }
+
   void Weights(std::span<const double> state, std::span<double> weights) const;
   double Predict(std::span<const double> weights, std::span<const float> predictions) const;
   /// `weights` are those the step was played with.

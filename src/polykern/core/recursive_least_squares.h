@@ -25,6 +25,11 @@ class RecursiveLeastSquares {
     return state.subspan(1, width_);
   }
 
+  /// As if every label had been `factor` times as large.
+  void ScaleLabels(double factor, std::span<double> state) const {
+    for (double& value : state.subspan(1, width_)) value *= factor;
+  }
+
   /// One sample: its z, its label, and theta . z before it. `scratch` has at least 2 F numbers.
   void Learn(std::span<const float> z, double y, double predicted, std::span<double> state,
              std::span<double> scratch) const;

@@ -61,6 +61,11 @@ const Updates& ClientRound::Learn(std::span<const double> labels) {
   return workspace_.updates;
 }
 
+std::span<const float> ClientRound::KernelPredictions(std::size_t participant) const {
+  const std::size_t kernels = workspace_.f.size() / participants_.size();
+  return std::span(workspace_.f).subspan(participant * kernels, kernels);
+}
+
 std::span<const double> ClientRound::KernelLosses(std::size_t participant) const {
   const std::size_t experts = algorithm_.experts();
   return std::span(workspace_.kernel_losses).subspan(participant * experts, experts);

@@ -54,6 +54,8 @@ class ClientRound {
   /// The present clients, as offsets from `first`, and their predictions.
   std::span<const std::size_t> participants() const { return participants_; }
   std::span<const double> predictions() const { return workspace_.predictions; }
+  /// After Predict: what each kernel predicts for a participant; empty without kernels.
+  std::span<const float> KernelPredictions(std::size_t participant) const;
 
   /// Steps 5-7. Labels hold a number for each client, present or not.
   const Updates& Learn(std::span<const double> labels);

@@ -98,6 +98,23 @@ TEST_F(ClientsAndRound, PredictForThePresentOnly) {
   EXPECT_THAT(some.predictions(), ElementsAre(predictions[1], predictions[3], predictions[4]));
 }
 
+TEST_F(ClientsAndRound, TellWhatEachKernelPredicts) {
+  Clients clients = NewClients();
+  for (std::size_t k = 0; k < kClients; ++k) clients.State(k)[k] = 0.7;  // unequal weights
+  ClientRound round(*algorithm);
+  round.Predict(broadcast, clients, 0, x, std::array<std::uint8_t, 5>{0, 1, 0, 1, 1});
+  std::vector<double> weights(6);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(round.KernelPredictions(i).size(), 6U);
+    algorithm->Weights(clients.State(round.participants()[i]), broadcast.step, weights);
+    double mixed = 0;
+    for (std::size_t kernel = 0; kernel < 6; ++kernel) {
+      mixed += weights[kernel] * static_cast<double>(round.KernelPredictions(i)[kernel]);
+    }
+    EXPECT_NEAR(mixed, round.predictions()[i], 1e-9);
+  }
+}
+
 TEST_F(ClientsAndRound, PredictChangesNoState) {
   Clients clients = NewClients();
   for (double& value : clients.State(3)) value = 0.5;

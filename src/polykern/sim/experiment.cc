@@ -31,6 +31,7 @@ struct Run {
   double seconds = 0;
   std::uint64_t fingerprint = 0;
   std::optional<Divergence> divergence;
+  std::vector<double> predictions;  // if kept
 };
 
 std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
@@ -54,26 +55,24 @@ double MeanOfNumbers(std::span<const double> values) {
   return SpreadOf(numbers).mean;
 }
 
-Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& options,
+/// `passed` hears how many steps are over, again and again.
+Run RunOnce(const Stream& stream, const Row& row, const Algorithm& algorithm,
+            const ExperimentOptions& options, const Simulation::Options& simulation_options,
             std::size_t repetition, const WeightPlan& plan, Clients& clients, Workers& workers,
-            Progress& progress) {
-  const auto algorithm = MakeFor(row, stream, options.seed, repetition);
-  Simulation simulation(*algorithm, stream, clients, workers,
-                        {.seed = options.seed,
-                         .participation = options.participation,
-                         .keep_predictions = false,
-                         .uniforms = {}});
-  WeightWatch watch(*algorithm, plan);
+            const std::function<void(std::size_t)>& passed) {
+  Simulation simulation(algorithm, stream, clients, workers, simulation_options);
+  WeightWatch watch(algorithm, plan);
   Run run;
   const auto start = std::chrono::steady_clock::now();
   try {
-    for (; !simulation.done(); ++progress.steps_done) {
+    while (!simulation.done()) {
       simulation.Step();
       watch.Look(simulation.step(), clients);
+      passed(1);
     }
   } catch (const Error& error) {
     run.divergence = {repetition, simulation.step(), error.what()};
-    progress.steps_done += stream.steps() - simulation.step();
+    passed(stream.steps() - simulation.step());
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   run.seconds = elapsed.count() * static_cast<double>(workers.size());
@@ -81,8 +80,9 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
   run.traffic = simulation.traffic();
   run.fingerprint = simulation.Fingerprint();
+  run.predictions.assign(simulation.predictions().begin(), simulation.predictions().end());
   run.finished = !run.divergence;
-  run.has_regret = algorithm->experts() > 0;
+  run.has_regret = algorithm.experts() > 0;
   CheckBudget(row, run.traffic.largest_up);
   if (!run.finished) {
     run.mse = MeanOfNumbers(run.step_mse);
@@ -95,8 +95,8 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
   const Scoreboard& scores = simulation.scores();
   // Theorem 2 is about clients that start with equal weights.
   const double rate =
-      options.carry_weights && options.repetitions > 1 ? 0 : algorithm->weight_rate();
-  if (rate > 0) run.bound = RegretBound(algorithm->experts(), rate, stream.steps());
+      options.carry_weights && options.repetitions > 1 ? 0 : algorithm.weight_rate();
+  if (rate > 0) run.bound = RegretBound(algorithm.experts(), rate, stream.steps());
   double squared_error = 0;
   for (std::size_t k = 0; k < scores.clients(); ++k) {
     squared_error += scores.SquaredError(k);
@@ -104,7 +104,7 @@ Run RunOnce(const Stream& stream, const Row& row, const ExperimentOptions& optio
     const bool unit = scores.LossesInUnitRange(k);
     run.unit_losses &= unit;
     if (rate > 0 && unit &&
-        scores.Regret(k) > RegretBound(algorithm->experts(), rate, scores.Steps(k))) {
+        scores.Regret(k) > RegretBound(algorithm.experts(), rate, scores.Steps(k))) {
       ++run.over_bound;
     }
   }
@@ -203,8 +203,13 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
     for (std::size_t i = first; i < first + chain_length; ++i) {
       const std::size_t repetition = i % repetitions;
       clients.ForgetFeatures();
+      const auto algorithm = MakeFor(rows[r], stream, options.seed, repetition);
+      Simulation::Options simulation;
+      simulation.seed = options.seed;
+      simulation.participation = options.participation;
       runs[r][repetition] =
-          RunOnce(stream, rows[r], options, repetition, plan, clients, workers, progress);
+          RunOnce(stream, rows[r], *algorithm, options, simulation, repetition, plan, clients,
+                  workers, [&](std::size_t steps) { progress.steps_done += steps; });
       if (!runs[r][repetition].finished) {  // what follows would start from broken weights
         progress.steps_done += (first + chain_length - i - 1) * stream.steps();
         return;
@@ -232,6 +237,30 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
     results.back().weight_plan = plan;
   }
   return results;
+}
+
+SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& algorithm,
+                       const SingleRunOptions& options) {
+  const WeightPlan plan(stream);
+  Clients clients(algorithm, 0, stream.clients());
+  const std::size_t blocks = (stream.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  Workers workers(std::min(options.threads == 0 ? cores : options.threads,
+                           std::max(blocks, algorithm.shape().blocks)));
+  ExperimentOptions once;
+  once.repetitions = 1;
+  std::size_t step = 0;
+  Run run = RunOnce(stream, row, algorithm, once, options.simulation, 0, plan, clients, workers,
+                    [&](std::size_t steps) {
+                      step += steps;
+                      if (options.after_step) options.after_step(step);
+                    });
+  SingleRun single;
+  single.predictions = std::move(run.predictions);
+  single.seconds = run.seconds / static_cast<double>(workers.size());
+  single.result = Summarize(row, {run}, stream.clients());
+  single.result.weight_plan = plan;
+  return single;
 }
 
 }  // namespace polykern

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -78,5 +79,23 @@ void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& opti
 /// that diverges keeps what it had and says so in its result.
 std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
                                      const ExperimentOptions& options, Progress& progress);
+
+/// One run of an algorithm that exists already.
+struct SingleRunOptions {
+  Simulation::Options simulation = {};
+  std::size_t threads = 0;  ///< 0: as many as the machine has cores
+  /// Called after every step, by the thread that called RunAlgorithm; what it throws ends the run.
+  std::function<void(std::size_t step)> after_step = {};
+};
+struct SingleRun {
+  RowResult result;
+  std::vector<double> predictions;  ///< steps x clients, if kept; NaN where none was made
+  double seconds = 0;               ///< that it took, on all threads together
+};
+
+/// Takes every client of the stream through all steps, as one repetition of RunExperiment does:
+/// same algorithm, same bits. `row` says in the result what ran.
+SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& algorithm,
+                       const SingleRunOptions& options);
 
 }  // namespace polykern
