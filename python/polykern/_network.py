@@ -1,0 +1,162 @@
+"""The real federation: agents beside data streams, and a server inside this process."""
+
+import atexit
+import os
+import tempfile
+import weakref
+
+from polykern import _core
+
+_open = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    # Their threads must end before the interpreter does.
+    for one in list(_open):
+        one.close()
+
+
+class AgentPrediction(float):
+    """A prediction, and the step of the model it was made with."""
+
+    def __new__(cls, value, step):
+        self = super().__new__(cls, value)
+        self.step = step
+        return self
+
+    @property
+    def value(self):
+        return float(self)
+
+    def __reduce__(self):
+        return AgentPrediction, (float(self), self.step)
+
+
+class Agent:
+    """One client of a federation, beside its data: predicts, learns when the label comes, keeps in touch by itself.
+
+    server: "HOST:PORT". certificates: the folder that `polykern pki issue` (or `issue_certificate`) made; without one
+    the connection is not encrypted, the server must be of that kind, and `name` says who this is. state: a file for what
+    must survive a restart. wait: how many seconds `predict` waits for a model that this agent has not answered, so that
+    every label counts; then it predicts with the newest model it has. 0: it never waits but for the first model.
+
+    Inputs and labels are in the units that the server declares; see `configuration()`.
+
+    >>> import polykern as pk
+    >>> with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server:
+    ...     with pk.Agent(server.address, name="kitchen") as agent:
+    ...         for step in range(3):
+    ...             prediction = agent.predict([0.1, 0.2])
+    ...             learnt = agent.learn(0.5)
+    ...         agent.wait_until_counted(), prediction.step, learnt
+    (True, 2, True)
+    """
+
+    def __init__(self, server="127.0.0.1:7433", certificates=None, *, name=None, state=None, wait=10.0):
+        if certificates is None and name is None:
+            raise ValueError("an agent needs certificates (the folder of `polykern pki issue`), or, for trials, a name")
+        self.wait = float(wait)
+        self._core = _core.Agent(str(server), None if certificates is None else os.fspath(certificates), name,
+                                 None if state is None else os.fspath(state))
+        _open.add(self)
+
+    def predict(self, x):
+        """A float that also has `.value` and `.step`. RuntimeError if there is no model yet."""
+        if self.wait > 0 or not self.status()["ready"]:
+            self._core.wait_for_step(self.wait if self.wait > 0 else 10.0)
+        return AgentPrediction(*self._core.predict(x))
+
+    def learn(self, y, position=0):
+        """Learns from the label of the last prediction. False if its step was answered already or all is finished.
+
+        position: kept with the state file, for the caller.
+        """
+        return self._core.learn(y, position)
+
+    def wait_for_step(self, timeout=10.0):
+        """Waits for a model that this agent has not answered; False if there is none by then."""
+        return self._core.wait_for_step(timeout)
+
+    def wait_until_counted(self, timeout=10.0):
+        """Waits until the server is past the last step that was answered."""
+        return self._core.wait_until_counted(timeout)
+
+    def configuration(self):
+        """What the federation is, as a dict of texts."""
+        return self._core.configuration()
+
+    def status(self):
+        """A dict: ready, connected, finished, step, client, learnt, unlearnt, rejected, trouble, failure."""
+        return self._core.status()
+
+    @property
+    def position(self):
+        """The position of the last learn, of an earlier process as well."""
+        return self._core.position()
+
+    def close(self):
+        """Ends the connection; nothing else can be called then."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Server:
+    """A federation's server in this process: for tests and notebooks. `polykern serve` is the same for months.
+
+    algorithm: a name of `algorithm_names()`; its options are further arguments (kernels, features, kernels_per_upload,
+    ...). dimension: inputs per sample; or columns, {name: (low, high)}, which are scaled by these ranges, and target,
+    (name, low, high). store: the file that remembers everything; None: a temporary one. listen: "HOST:PORT", port 0: any
+    that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
+    on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
+    share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
+    without end. seed: that of `polykern run` gives the same features.
+
+    >>> import polykern as pk
+    >>> with pk.Server("pof-mkl", dimension=3, steps=5) as server:
+    ...     server.status()["step"], server.address.startswith("127.0.0.1:")
+    (0, True)
+    """
+
+    def __init__(self, algorithm="pof-mkl", dimension=None, *, columns=None, target=None, store=None,
+                 listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
+                 seed=0, **options):
+        if columns is None and dimension is None:
+            raise ValueError("say how many inputs a sample has: dimension=d, or columns={name: (low, high), ...}")
+        if columns is not None and target is None:
+            raise ValueError("columns need a target: (name, low, high)")
+        self._folder = None
+        if store is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="polykern-")
+            store = os.path.join(self._folder.name, "store.db")
+        ranges = [(name, float(low), float(high)) for name, (low, high) in (columns or {}).items()]
+        self._core = _core.Server(algorithm, dimension, ranges, target, os.fspath(store), listen,
+                                  None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
+                                  float(deadline), steps, horizon, seed, options)
+        _open.add(self)
+
+    @property
+    def address(self):
+        """HOST:PORT, with the port it got."""
+        return self._core.address()
+
+    def status(self):
+        """A dict: step, finished, enrolled, connected, answered, accepted, late, duplicates, rejected, trouble, failure."""
+        return self._core.status()
+
+    def close(self):
+        """Stops listening. The store, unless temporary, is where another server goes on."""
+        self._core.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,245 @@
+"""One stream, learnt online: scikit-learn's manners, and River's."""
+
+import warnings
+
+import numpy as np
+
+from polykern import _core
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.exceptions import DataConversionWarning, NotFittedError
+except ImportError:  # scikit-learn is not needed, but its manners are
+    import inspect
+
+    class NotFittedError(ValueError, AttributeError):
+        """As scikit-learn's."""
+
+    class DataConversionWarning(UserWarning):
+        """As scikit-learn's."""
+
+    class BaseEstimator:
+        def get_params(self, deep=True):
+            names = list(inspect.signature(type(self).__init__).parameters)[1:]
+            return {name: getattr(self, name) for name in names}
+
+        def set_params(self, **params):
+            for name, value in params.items():
+                if name not in self.get_params():
+                    raise ValueError(f"Invalid parameter {name!r} for estimator {self!r}")
+                setattr(self, name, value)
+            return self
+
+        def __repr__(self):
+            return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
+
+    class RegressorMixin:
+        _estimator_type = "regressor"
+
+        def score(self, X, y):
+            y = np.asarray(y, dtype=float)
+            return 1 - ((y - self.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+
+
+class OnlineRegressor(RegressorMixin, BaseEstimator):
+    """Regression on one stream: random features of many kernels, each a recursive ridge regression, mixed by AdaHedge.
+
+    It needs no scaling, no learning rate and one pass, and takes the samples one by one or in arrays, with the same bits.
+
+    kernels, features: of the dictionary ("gaussian", "matern32", "mixed", ...: `dictionary_names()`); time and memory
+    grow with kernels x features^2. ridge: of the regressions. forgetting: what a sample's weight is multiplied by with
+    every later one, in (0, 1]; below 1 it follows drift. warm_up: so many samples, at most, say how inputs are scaled.
+    random_state: seed of the features.
+
+    >>> import numpy as np, polykern as pk
+    >>> chance = np.random.default_rng(0)
+    >>> X = chance.uniform(-1, 1, size=(500, 2))
+    >>> y = 100 * np.sin(3 * X[:, 0]) * X[:, 1]
+    >>> model = pk.OnlineRegressor().partial_fit(X[:400], y[:400])
+    >>> bool(model.score(X[400:], y[400:]) > 0.99)
+    True
+
+    and as River's users know it:
+
+    >>> model = pk.OnlineRegressor()
+    >>> for n in range(100):
+    ...     x = {"hour": n % 24, "day": n // 24 % 7}
+    ...     prediction = model.predict_one(x)
+    ...     model = model.learn_one(x, 20 + (n % 24) ** 2)
+    >>> round(model.predict_one({"hour": 5, "day": 4}))
+    45
+    """
+
+    def __init__(self, kernels=5, features=60, dictionary="gaussian", ridge=1e-4, forgetting=1.0, warm_up=256,
+                 random_state=0):
+        self.kernels = kernels
+        self.features = features
+        self.dictionary = dictionary
+        self.ridge = ridge
+        self.forgetting = forgetting
+        self.warm_up = warm_up
+        self.random_state = random_state
+
+    # scikit-learn's manners
+
+    def fit(self, X, y):
+        """Forgets everything, then learns the rows in their order."""
+        X, names = self._inputs(X, reset=True)
+        y = self._labels(y, X)
+        self._begin(X.shape[1], names)
+        self._core.learn(X, y)
+        return self
+
+    def partial_fit(self, X, y):
+        """Goes on with these rows, in their order, in one call."""
+        self.predict_then_learn(X, y)
+        return self
+
+    def predict_then_learn(self, X, y):
+        """Predicts each row before its label is learnt, in their order; returns the predictions: prequential."""
+        fresh = not hasattr(self, "_core")
+        X, names = self._inputs(X, reset=fresh)
+        y = self._labels(y, X)
+        if fresh:
+            self._begin(X.shape[1], names)
+        return self._core.learn(X, y)
+
+    def predict(self, X):
+        """Predictions (n,) for rows (n, d)."""
+        if not hasattr(self, "_core"):
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit, partial_fit or "
+                                 "learn_one first")
+        return self._core.predict(self._inputs(X, reset=False)[0])
+
+    # River's manners
+
+    def learn_one(self, x, y):
+        """Learns one sample, a dict of numbers."""
+        names = list(x)
+        if not hasattr(self, "_core"):
+            if not names:
+                raise ValueError("x is empty: a sample needs at least one input")
+            self._begin(len(names), np.array(sorted(names), dtype=object))
+        self._core.learn(self._row(x), np.array([self._one_label(y)]))
+        return self
+
+    def predict_one(self, x):
+        """The prediction for one sample, a dict of numbers; 0.0 before anything was learnt."""
+        if not hasattr(self, "_core"):
+            return 0.0
+        return float(self._core.predict(self._row(x))[0])
+
+    def weights(self):
+        """How the kernels are mixed now, (kernels,)."""
+        return self._core.weights
+
+    # What is judged, and kept
+
+    def _begin(self, dimension, names):
+        seed = 0 if self.random_state is None else self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31))
+        self._core = _core.OnlineLearner(dimension, self.kernels, self.features, self.dictionary, self.ridge,
+                                         self.forgetting, self.warm_up, seed)
+        self.n_features_in_ = dimension
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _row(self, x):
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise ValueError("this model has learnt from arrays without names: it cannot take dicts")
+        if len(x) != len(names) or any(name not in x for name in names):
+            raise ValueError(f"x has the inputs {sorted(map(str, x))}, but it must have {sorted(map(str, names))}")
+        row = [x[name] for name in names]
+        for name, value in zip(names, row):
+            if isinstance(value, (str, bytes)) or not np.isscalar(value):
+                raise TypeError(f"x[{name!r}] is no number, but of the type {type(value).__name__}")
+            if not np.isfinite(value):
+                raise ValueError(f"x[{name!r}] is {value}; every number must be finite")
+        return np.array([row], dtype=float)
+
+    @staticmethod
+    def _one_label(y):
+        if isinstance(y, (str, bytes)) or not np.isscalar(y):
+            raise TypeError(f"y is no number, but of the type {type(y).__name__}")
+        return float(y)
+
+    def _inputs(self, X, reset):
+        """X as an array (n, d), and the names of its columns if it has any."""
+        names = _column_names(X)
+        X = _as_array(X, "X")
+        if X.ndim != 2:
+            raise ValueError(f"X has the shape {X.shape}, but it must be (n, d). Expected 2D array, got {X.ndim}D array "
+                             "instead. Reshape your data with X.reshape(-1, 1) if it has a single feature or "
+                             "X.reshape(1, -1) if it is a single sample.")
+        if X.shape[0] == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if X.shape[1] == 0:
+            raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if not reset:
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                                 f"{self.n_features_in_} features as input: X has the shape {X.shape}, but it must be "
+                                 f"(n, {self.n_features_in_})")
+            self._check_names(names)
+        return X, names
+
+    def _check_names(self, names):
+        known = getattr(self, "feature_names_in_", None)
+        if names is None and known is not None and all(isinstance(name, str) for name in known):
+            warnings.warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
+        if names is not None and known is None:
+            warnings.warn(f"X has feature names, but {type(self).__name__} was fitted without feature names")
+        if names is not None and known is not None and list(names) != list(known):
+            raise ValueError("The feature names should match those that were passed during fit: they were "
+                             f"{list(known)}, and are {list(names)}")
+
+    def _labels(self, y, X):
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = _as_array(y, "y")
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                          "(n_samples,), for example using ravel().", DataConversionWarning, stacklevel=3)
+            y = y.ravel()
+        if y.ndim != 1 or len(y) != len(X):
+            raise ValueError(f"y has the shape {y.shape}, but it must be ({len(X)},), as X has the shape {X.shape}")
+        return y
+
+    def _more_tags(self):
+        return {"non_deterministic": False}
+
+
+def _column_names(X):
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.asarray(columns, dtype=object)
+
+
+def _as_array(values, name):
+    """An array of numbers without NaN or inf, in scikit-learn's words where it has some."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} is a sparse matrix, but dense data is required. Use {name}.toarray() to convert")
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds {array.dtype}")
+    if array.dtype.kind in "US":
+        raise ValueError(f"{name} holds no numbers, but texts: dtype='numeric' is not compatible with arrays of bytes/strings"
+                         )
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(float)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} holds no numbers: argument must be a string or a number, as float() takes") from error
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} holds no numbers, but {array.dtype}")
+    if array.dtype.kind == "f" and array.size and not np.isfinite(array.sum()) and not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        what = "NaN" if np.isnan(array[place]) else "infinity or a value too large"
+        raise ValueError(f"Input {name} contains {what}: {name}{list(place)} is {array[place]}; every number must be "
+                         "finite")
+    return array

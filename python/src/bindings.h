@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/options.h"
+#include "polykern/core/kernel_bank.h"
+
+namespace polykern::python {
+
+namespace py = pybind11;
+
+/// Each adds its part to the module polykern._core.
+void BindKernels(py::module_& module);
+void BindAlgorithms(py::module_& module);
+void BindHalves(py::module_& module);
+void BindSimulation(py::module_& module);
+void BindData(py::module_& module);
+void BindOnlineLearner(py::module_& module);
+void BindNetwork(py::module_& module);
+
+/// What Python calls a KernelBank: the C++ one, and what it was drawn from. Immutable.
+struct Bank {
+  std::shared_ptr<const KernelBank> bank;
+  std::vector<Kernel> kernels = {};  ///< empty: the frequencies were given
+  Draw draw = Draw::kIndependent;
+  std::uint64_t seed = 0;       ///< the user's
+  std::string dictionary = {};  ///< if the kernels are all of one, its name
+};
+
+/// The seed that `polykern run` and servers make of a user's for their first features and draws.
+std::uint64_t OwnSeed(std::uint64_t seed);
+
+/// An algorithm as Python describes it. The horizon may be known only when it runs, so it makes the
+/// C++ one when asked; one is made at once, to refuse what does not fit. Immutable.
+struct Learner {
+  std::string name;
+  std::optional<Bank> bank = {};  ///< none: perfedavg
+  AlgorithmOptions options = {};
+  Problem problem = {};                                  ///< horizon 0: not said
+  std::shared_ptr<const Algorithm> algorithm = nullptr;  ///< for clients and servers of their own
+
+  std::unique_ptr<Algorithm> Make(std::size_t horizon, std::uint64_t seed) const;
+};
+
+/// Rates of 1 / sqrt(T) need a T; this, where none is known.
+inline constexpr std::size_t kEndlessHorizon = 10'000;
+
+/// Sets the options that a dictionary names; None leaves one alone. TypeError for a name that is
+/// none of an option, or a value of another type.
+void FillOptions(const py::dict& settings, AlgorithmOptions& options);
+
+/// A whole number of at least `least`.
+std::uint64_t ReadCount(const py::handle& object, const std::string& name, std::uint64_t least = 0);
+
+/// In Python options are called "learning_rate", not "--learning-rate".
+std::string InPythonsWords(const std::string& text);
+
+/// Calls `job` without the GIL; what it throws is thrown here.
+template <typename Job>
+auto WithoutGil(const Job& job) {
+  const py::gil_scoped_release release;
+  return job();
+}
+
+}  // namespace polykern::python

@@ -1,0 +1,413 @@
+// The two halves of a federation, one step at a time: a client, a server, and what goes between.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include <pybind11/stl.h>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "polykern/core/aggregate.h"
+#include "polykern/core/error.h"
+#include "polykern/federation/client.h"
+#include "polykern/federation/coordinator.h"
+
+namespace polykern::python {
+namespace {
+
+/// A model on its way to clients. Whatever made it, its numbers are finite.
+struct ModelMessage {
+  std::shared_ptr<const Broadcast> broadcast;
+  std::size_t width = 0;
+
+  std::size_t blocks() const { return width == 0 ? 0 : broadcast->model.size() / width; }
+};
+
+/// A client's answer.
+struct UpdateMessage {
+  std::shared_ptr<const Updates> updates;  ///< of one client
+  std::size_t width = 0;
+};
+
+struct Prediction {
+  double value = 0;
+  std::vector<float> per_kernel;
+};
+
+py::ssize_t Size(std::size_t size) {
+  return static_cast<py::ssize_t>(size);
+}
+
+const Learner& LearnerOf(const py::object& algorithm) {
+  if (!py::isinstance<Learner>(algorithm)) throw py::type_error("algorithm must be an Algorithm");
+  return algorithm.cast<const Learner&>();
+}
+
+[[noreturn]] void WrongOrder(const std::string& what) {
+  PyErr_SetString(PyExc_RuntimeError, what.c_str());
+  throw py::error_already_set();
+}
+
+/// One client: private state, the newest model, and the prediction that waits for its label.
+class ClientHalf {
+ public:
+  ClientHalf(py::object algorithm, const py::object& id)
+      : owner_(std::move(algorithm)),
+        algorithm_(LearnerOf(owner_).algorithm),
+        id_(CheckedId(id)),
+        clients_(*algorithm_, id_, 1),
+        round_(*algorithm_) {}
+
+  void Receive(const ModelMessage& message) {
+    const ModelShape& shape = algorithm_->shape();
+    const std::size_t weights = shape.losses_per_update == 0 ? 0
+                                : shape.losses_per_update == shape.blocks_per_update
+                                    ? shape.blocks
+                                    : shape.losses_per_update;
+    const Broadcast& model = *message.broadcast;
+    if (model.model.size() != shape.model_size() || message.width != shape.width ||
+        model.weights.size() != weights) {
+      throw py::value_error(
+          "the broadcast has theta of the shape (" + std::to_string(message.blocks()) + ", " +
+          std::to_string(message.width) + "), but it must be (" + std::to_string(shape.blocks) +
+          ", " + std::to_string(shape.width) + "): it is of another algorithm");
+    }
+    newest_ = message.broadcast;
+  }
+
+  Prediction Predict(const py::object& x) {
+    if (!newest_) WrongOrder("predict before receive: call receive(server.broadcast()) first");
+    if (broken_) WrongOrder("this client has diverged: its losses are not finite any more");
+    ReadSample(x, "x", LearnerOf(owner_).problem.dimension, x_);
+    playing_ = newest_;
+    Evaluate({});
+    const double f = round_.predictions()[0];
+    if (!std::isfinite(f)) {
+      playing_ = nullptr;
+      WrongOrder("the prediction is not finite: the federation has diverged");
+    }
+    const auto kernels = round_.KernelPredictions(0);
+    return {algorithm_->loss().Predicted(f), {kernels.begin(), kernels.end()}};
+  }
+
+  UpdateMessage Learn(const py::object& label, const py::object& uniform) {
+    const double y = ReadNumber(label, "y");
+    if (algorithm_->loss().kind == LossKind::kLogistic && !(y >= 0 && y <= 1)) {
+      throw py::value_error("y is " + std::to_string(y) + "; with logistic loss it lies in [0, 1]");
+    }
+    std::vector<double> draw;
+    if (!uniform.is_none()) draw.push_back(ReadNumber(uniform, "uniform"));
+    if (!draw.empty() && !(draw[0] >= 0 && draw[0] < 1)) {
+      throw py::value_error("uniform is " + std::to_string(draw[0]) + "; it must lie in [0, 1)");
+    }
+    if (!playing_) WrongOrder("learn before predict: every label belongs to a prediction");
+    if (!draw.empty()) Evaluate(draw);  // the draw comes before the features that are kept
+    const Updates& updates = round_.Learn(std::array{y});
+    playing_ = nullptr;
+    ++learnt_;
+    next_step_ = updates.step + 1;
+    const auto lasting = clients_.State(0).first(algorithm_->lasting_state());
+    broken_ = !std::ranges::all_of(lasting, [](double value) { return std::isfinite(value); });
+    return {std::make_shared<const Updates>(updates), algorithm_->shape().width};
+  }
+
+  py::object Weights() {
+    std::vector<double> weights(algorithm_->experts());
+    const std::uint64_t step = std::max(newest_ ? newest_->step : 0, next_step_);
+    const py::ssize_t experts = Size(weights.size());
+    if (experts > 0 && algorithm_->Weights(clients_.State(0), step, weights)) {
+      return Taken<double>({experts}, std::move(weights));
+    }
+    if (!newest_ || newest_->weights.empty()) return py::none();
+    return View<double>({Size(newest_->weights.size())}, newest_->weights.data(), newest_);
+  }
+
+  py::tuple Save() const {
+    const std::vector<double>& state = clients_.Save();
+    py::object model = py::none();
+    if (newest_) model = py::cast(ModelMessage{newest_, algorithm_->shape().width});
+    return py::make_tuple(owner_, id_, Taken<double>({Size(state.size())}, state), learnt_,
+                          next_step_, model);
+  }
+  static std::unique_ptr<ClientHalf> Load(const py::tuple& saved) {
+    auto client = std::make_unique<ClientHalf>(saved[0], saved[1]);
+    const auto state = saved[2].cast<py::array_t<double, py::array::c_style>>();
+    client->clients_.Load({state.data(), static_cast<std::size_t>(state.size())});
+    client->learnt_ = saved[3].cast<std::uint64_t>();
+    client->next_step_ = saved[4].cast<std::uint64_t>();
+    if (!saved[5].is_none()) client->Receive(saved[5].cast<const ModelMessage&>());
+    return client;
+  }
+
+  std::uint64_t id() const { return id_; }
+  std::uint64_t learnt() const { return learnt_; }
+
+ private:
+  static std::uint64_t CheckedId(const py::object& object) {
+    const std::uint64_t id = ReadCount(object, "id");
+    if (id >= ExactSum::kMaxTerms) {
+      throw py::value_error("id is " + std::to_string(id) + "; it must be below " +
+                            std::to_string(ExactSum::kMaxTerms));
+    }
+    return id;
+  }
+
+  void Evaluate(const std::vector<double>& draw) {
+    round_.Predict(*playing_, clients_, 0, x_, std::array<std::uint8_t, 1>{1}, draw);
+  }
+
+  py::object owner_;
+  std::shared_ptr<const Algorithm> algorithm_;
+  std::uint64_t id_;
+  Clients clients_;
+  ClientRound round_;
+  std::shared_ptr<const Broadcast> newest_;
+  std::shared_ptr<const Broadcast> playing_;  // of the prediction that waits for its label
+  std::vector<float> x_;
+  std::uint64_t learnt_ = 0;
+  std::uint64_t next_step_ = 0;  // the first that was not learnt in
+  bool broken_ = false;
+};
+
+/// The server: aggregate ends a step. Other threads may run while it does.
+class ServerHalf {
+ public:
+  explicit ServerHalf(py::object algorithm)
+      : owner_(std::move(algorithm)),
+        algorithm_(LearnerOf(owner_).algorithm),
+        coordinator_(*algorithm_, 0) {
+    Publish();
+  }
+
+  ModelMessage broadcast() {
+    return WithoutGil([this] {
+      const std::lock_guard lock(mutex_);
+      return ModelMessage{broadcast_, algorithm_->shape().width};
+    });
+  }
+
+  void Aggregate(const py::iterable& given) {
+    Updates all;
+    all.Clear();
+    std::uint64_t clients = 0;
+    std::optional<std::uint64_t> step;
+    for (const py::handle& each : given) {
+      if (!py::isinstance<UpdateMessage>(each)) {
+        throw py::type_error("aggregate takes updates, as client.learn gives them, not " +
+                             std::string(py::str(py::type::handle_of(each).attr("__name__"))));
+      }
+      const auto& message = each.cast<const UpdateMessage&>();
+      const Updates& one = *message.updates;
+      if (message.width != algorithm_->shape().width) {
+        throw py::value_error("an update has steps of the shape (" +
+                              std::to_string(one.blocks.size()) + ", " +
+                              std::to_string(message.width) + "), but it must be (M, " +
+                              std::to_string(algorithm_->shape().width) + ")");
+      }
+      if (step && *step != one.step) {
+        throw py::value_error("the updates answer different steps, " + std::to_string(*step) +
+                              " and " + std::to_string(one.step));
+      }
+      step = one.step;
+      clients = std::max(clients, one.clients[0] + 1);
+      Append(one, all);
+    }
+    WithoutGil([&] {
+      const std::lock_guard lock(mutex_);
+      all.step = step.value_or(coordinator_.broadcast().step);
+      if (clients > coordinator_.clients()) {
+        coordinator_.AddClients(clients - coordinator_.clients());
+      }
+      coordinator_.Receive(all);
+      coordinator_.Commit();
+      Publish();
+    });
+  }
+
+  py::tuple Save() {
+    std::uint64_t step = 0;
+    std::vector<double> state = WithoutGil([&] {
+      const std::lock_guard lock(mutex_);
+      step = coordinator_.broadcast().step;
+      return coordinator_.Save();
+    });
+    const auto size = Size(state.size());
+    return py::make_tuple(owner_, step, Taken<double>({size}, std::move(state)));
+  }
+  static std::unique_ptr<ServerHalf> Load(const py::tuple& saved) {
+    auto server = std::make_unique<ServerHalf>(saved[0]);
+    const auto state = saved[2].cast<py::array_t<double, py::array::c_style>>();
+    server->coordinator_.Load(saved[1].cast<std::uint64_t>(),
+                              {state.data(), static_cast<std::size_t>(state.size())});
+    server->Publish();
+    return server;
+  }
+
+ private:
+  static void Append(const Updates& one, Updates& all) {
+    all.clients.push_back(one.clients[0]);
+    all.first.push_back(all.first.back() + one.blocks.size());
+    all.blocks.insert(all.blocks.end(), one.blocks.begin(), one.blocks.end());
+    all.values.insert(all.values.end(), one.values.begin(), one.values.end());
+    all.losses.insert(all.losses.end(), one.losses.begin(), one.losses.end());
+  }
+
+  void Publish() { broadcast_ = std::make_shared<const Broadcast>(coordinator_.broadcast()); }
+
+  py::object owner_;
+  std::shared_ptr<const Algorithm> algorithm_;
+  std::mutex mutex_;  // for what follows
+  Coordinator coordinator_;
+  std::shared_ptr<const Broadcast> broadcast_;
+};
+
+py::array ThetaOf(const ModelMessage& m) {
+  return View<float>({Size(m.blocks()), Size(m.width)}, m.broadcast->model.data(), m.broadcast);
+}
+
+template <typename Number>
+std::vector<Number> Copied(const py::handle& object) {
+  const auto array = object.cast<py::array_t<Number, py::array::c_style | py::array::forcecast>>();
+  return {array.data(), array.data() + array.size()};
+}
+
+void BindMessages(py::module_& module) {
+  py::class_<ModelMessage>(module, "Broadcast")
+      .def_property_readonly("step", [](const ModelMessage& m) { return m.broadcast->step; })
+      .def_property_readonly("theta", &ThetaOf)
+      .def_property_readonly("weights",
+                             [](const ModelMessage& m) -> py::object {
+                               const auto& weights = m.broadcast->weights;
+                               if (weights.empty()) return py::none();
+                               return View<double>({Size(weights.size())}, weights.data(),
+                                                   m.broadcast);
+                             })
+      .def("__repr__",
+           [](const ModelMessage& m) {
+             return "<Broadcast of step " + std::to_string(m.broadcast->step) + ", theta (" +
+                    std::to_string(m.blocks()) + ", " + std::to_string(m.width) + ")>";
+           })
+      .def(py::pickle(
+          [](const ModelMessage& m) {
+            const auto& b = *m.broadcast;
+            return py::make_tuple(b.step, m.width, Taken<float>({Size(b.model.size())}, b.model),
+                                  Taken<double>({Size(b.weights.size())}, b.weights));
+          },
+          [](const py::tuple& saved) {
+            auto b = std::make_shared<Broadcast>();
+            b->step = saved[0].cast<std::uint64_t>();
+            b->model = Copied<float>(saved[2]);
+            b->weights = Copied<double>(saved[3]);
+            const auto finite = [](auto value) { return std::isfinite(value); };
+            const double sum = std::accumulate(b->weights.begin(), b->weights.end(), 0.0);
+            const auto width = saved[1].cast<std::size_t>();
+            if (!std::ranges::all_of(b->model, finite) ||
+                std::ranges::any_of(b->weights, [](double w) { return !(w >= 0); }) ||
+                (!b->weights.empty() && !(std::fabs(sum - 1) < 1e-6)) ||
+                (width == 0 ? !b->model.empty() : b->model.size() % width != 0)) {
+              throw py::value_error("a saved broadcast is damaged");
+            }
+            return ModelMessage{std::move(b), width};
+          }));
+
+  py::class_<UpdateMessage>(module, "Update")
+      .def_property_readonly("client", [](const UpdateMessage& m) { return m.updates->clients[0]; })
+      .def_property_readonly("step", [](const UpdateMessage& m) { return m.updates->step; })
+      .def_property_readonly(
+          "kernels",
+          [](const UpdateMessage& m) {
+            const auto& blocks = m.updates->blocks;
+            return Taken<std::int64_t>({Size(blocks.size())}, {blocks.begin(), blocks.end()});
+          })
+      .def_property_readonly(
+          "steps",
+          [](const UpdateMessage& m) {
+            const Updates& u = *m.updates;
+            return View<float>({Size(u.blocks.size()), Size(m.width)}, u.values.data(), m.updates);
+          })
+      .def_property_readonly("losses",
+                             [](const UpdateMessage& m) {
+                               const Updates& u = *m.updates;
+                               return View<float>({Size(u.losses.size())}, u.losses.data(),
+                                                  m.updates);
+                             })
+      .def_property_readonly("probability",
+                             [](const UpdateMessage& m) -> py::object {
+                               const auto& p = m.updates->probability;
+                               return p.empty() ? py::object(py::none()) : py::float_(p[0]);
+                             })
+      .def_property_readonly("numbers",
+                             [](const UpdateMessage& m) {
+                               return m.updates->values.size() + m.updates->losses.size();
+                             })
+      .def("__repr__",
+           [](const UpdateMessage& m) {
+             return "<Update of client " + std::to_string(m.updates->clients[0]) + ", step " +
+                    std::to_string(m.updates->step) + ": " +
+                    std::to_string(m.updates->blocks.size()) + " kernels>";
+           })
+      .def(py::pickle(
+          [](const UpdateMessage& m) {
+            const Updates& u = *m.updates;
+            return py::make_tuple(u.clients[0], u.step, m.width,
+                                  Taken<std::uint32_t>({Size(u.blocks.size())}, u.blocks),
+                                  Taken<float>({Size(u.values.size())}, u.values),
+                                  Taken<float>({Size(u.losses.size())}, u.losses), u.probability);
+          },
+          [](const py::tuple& saved) {
+            auto u = std::make_shared<Updates>();
+            u->clients = {saved[0].cast<std::uint64_t>()};
+            u->step = saved[1].cast<std::uint64_t>();
+            u->blocks = Copied<std::uint32_t>(saved[3]);
+            u->first = {0, u->blocks.size()};
+            u->values = Copied<float>(saved[4]);
+            u->losses = Copied<float>(saved[5]);
+            u->probability = saved[6].cast<std::vector<double>>();
+            const auto width = saved[2].cast<std::size_t>();
+            if (u->clients[0] >= ExactSum::kMaxTerms ||
+                u->values.size() != u->blocks.size() * width) {
+              throw py::value_error("a saved update is damaged");
+            }
+            return UpdateMessage{std::move(u), width};
+          }));
+}
+
+}  // namespace
+
+void BindHalves(py::module_& module) {
+  BindMessages(module);
+  py::class_<Prediction>(module, "Prediction")
+      .def_readonly("value", &Prediction::value)
+      .def_property_readonly("per_kernel",
+                             [](const Prediction& p) {
+                               return Taken<float>({Size(p.per_kernel.size())}, p.per_kernel);
+                             })
+      .def("__float__", [](const Prediction& p) { return p.value; })
+      .def("__repr__", [](const Prediction& p) {
+        return "<Prediction " + std::string(py::repr(py::float_(p.value))) + ">";
+      });
+
+  py::class_<ClientHalf>(module, "ClientHalf")
+      .def(py::init<py::object, py::object>(), py::arg("algorithm"), py::arg("id") = 0)
+      .def("receive", &ClientHalf::Receive, py::arg("broadcast"))
+      .def("predict", &ClientHalf::Predict, py::arg("x"))
+      .def("learn", &ClientHalf::Learn, py::arg("y"), py::arg("uniform") = py::none())
+      .def_property_readonly("weights", &ClientHalf::Weights)
+      .def_property_readonly("id", &ClientHalf::id)
+      .def_property_readonly("learnt", &ClientHalf::learnt)
+      .def(py::pickle([](const ClientHalf& c) { return c.Save(); },
+                      [](const py::tuple& saved) { return ClientHalf::Load(saved); }));
+
+  py::class_<ServerHalf>(module, "ServerHalf")
+      .def(py::init<py::object>(), py::arg("algorithm"))
+      .def("broadcast", &ServerHalf::broadcast)
+      .def("aggregate", &ServerHalf::Aggregate, py::arg("updates"))
+      .def_property_readonly("theta", [](ServerHalf& s) { return ThetaOf(s.broadcast()); })
+      .def_property_readonly("step", [](ServerHalf& s) { return s.broadcast().broadcast->step; })
+      .def(py::pickle([](ServerHalf& s) { return s.Save(); },
+                      [](const py::tuple& saved) { return ServerHalf::Load(saved); }));
+}
+
+}  // namespace polykern::python

@@ -1,0 +1,334 @@
+// The real federation: an agent beside a stream, a server inside this process, certificates.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include <pybind11/stl.h>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "polykern/core/error.h"
+#include "polykern/data/scaling.h"
+#include "polykern/data/source.h"
+#include "polykern/net/agent.h"
+#include "polykern/net/authority.h"
+#include "polykern/net/configuration.h"
+#include "polykern/net/rounds.h"
+#include "polykern/net/server.h"
+#include "polykern/net/store.h"
+
+namespace polykern::python {
+namespace {
+
+using std::chrono::milliseconds;
+
+Scale ScaleOf(const FederationConfiguration& federation) {
+  Scale scale;
+  scale.kind = federation.scaling == "none" ? Scaling::kNone : ParseScaling(federation.scaling);
+  scale.norm = federation.norm;
+  for (const ColumnRange& column : federation.columns) {
+    scale.features.push_back({column.low, column.high});
+  }
+  scale.target = {federation.target.low, federation.target.high};
+  return scale;
+}
+
+/// What goes wrong on the way is no wrong argument: RuntimeError.
+template <typename Job>
+auto Remotely(const Job& job) {
+  try {
+    return WithoutGil(job);
+  } catch (const Error& error) {
+    throw std::runtime_error(InPythonsWords(error.what()));
+  }
+}
+
+/// Waits for `holds(time)` in short turns, so that Ctrl-C is heard; seconds may be infinite.
+template <typename Wait>
+bool Patiently(double seconds, const Wait& holds) {
+  if (std::isnan(seconds) || seconds < 0) throw py::value_error("a time to wait must be 0 or more");
+  const auto start = std::chrono::steady_clock::now();
+  for (;;) {
+    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - start;
+    const double left = seconds - gone.count();
+    const milliseconds turn(static_cast<std::int64_t>(1000 * std::clamp(left, 0.0, 0.1)));
+    if (Remotely([&] { return holds(turn); })) return true;
+    if (left <= 0) return false;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+}
+
+class PythonAgent {
+ public:
+  PythonAgent(const std::string& server, const std::optional<std::string>& certificates,
+              const std::optional<std::string>& name, const std::optional<std::string>& state) {
+    AgentOptions options;
+    options.link.server = server;
+    options.link.certificates = certificates.value_or("");
+    options.link.insecure = !certificates;
+    options.link.name = name.value_or("");
+    options.state = state.value_or("");
+    agent_ = WithoutGil([&] { return std::make_shared<Agent>(options); });
+  }
+  ~PythonAgent() { Close(); }
+
+  bool WaitForStep(double seconds) {
+    const auto agent = Open();
+    return Patiently(seconds, [&](milliseconds time) { return agent->WaitForStep(time); });
+  }
+  bool WaitUntilCounted(double seconds) {
+    const auto agent = Open();
+    return Patiently(seconds, [&](milliseconds time) { return agent->WaitUntilCounted(time); });
+  }
+
+  py::tuple Predict(const py::object& x) {
+    const auto agent = Open();
+    if (!scale_) {
+      const FederationConfiguration federation = Remotely([&] { return agent->configuration(); });
+      scale_ = ScaleOf(federation);
+      dimension_ = federation.problem.dimension;
+    }
+    const py::array numbers = Numbers(x, "x");
+    CheckShape(numbers, "x", {static_cast<py::ssize_t>(dimension_)},
+               "(" + std::to_string(dimension_) + ",): the federation's inputs");
+    CheckFinite(numbers, "x", true);
+    const ArrayView view = ViewOf(numbers);
+    std::vector<double> raw(dimension_);
+    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = view.At(i, 0);
+    std::vector<float> scaled(dimension_);
+    scale_->ScaleInputs(raw, scaled);
+    const AgentPrediction made = Remotely([&] {
+      const std::lock_guard lock(mutex_);
+      const AgentPrediction prediction = agent->Predict(scaled);
+      waits_ = true;
+      return prediction;
+    });
+    return py::make_tuple(scale_->UnscaleLabel(made.value), made.step);
+  }
+
+  bool Learn(const py::object& label, const py::object& position) {
+    const double y = ReadNumber(label, "y");
+    const std::uint64_t place = ReadCount(position, "position");
+    const auto agent = Open();
+    return Remotely([&] {
+      const std::lock_guard lock(mutex_);
+      if (!waits_) throw Error("learn before predict: every label belongs to a prediction");
+      const bool learnt = agent->Learn(scale_->ScaleLabel(y), place);
+      waits_ = false;
+      return learnt;
+    });
+  }
+
+  py::dict Configuration() {
+    const auto agent = Open();
+    py::dict texts;
+    for (const auto& [name, value] : ToTexts(Remotely([&] { return agent->configuration(); }))) {
+      texts[py::str(name)] = value;
+    }
+    return texts;
+  }
+
+  py::dict Status() {
+    const auto agent = Open();
+    const AgentStatus s = WithoutGil([&] { return agent->status(); });
+    py::dict status;
+    status["ready"] = s.ready;
+    status["connected"] = s.connected;
+    status["finished"] = s.finished;
+    status["step"] = s.step;
+    status["client"] = s.client;
+    status["learnt"] = s.learnt;
+    status["unlearnt"] = s.unlearnt;
+    status["rejected"] = s.rejected;
+    status["trouble"] = s.trouble;
+    status["failure"] = s.failure;
+    return status;
+  }
+
+  std::uint64_t Position() {
+    const auto agent = Open();
+    return WithoutGil([&] { return agent->position(); });
+  }
+
+  void Close() {
+    auto agent = std::move(agent_);  // calls of other threads end before it does
+    agent_ = nullptr;
+    WithoutGil([&] { agent.reset(); });
+  }
+
+ private:
+  std::shared_ptr<Agent> Open() const {
+    if (!agent_) throw std::runtime_error("this agent is closed");
+    return agent_;
+  }
+
+  std::shared_ptr<Agent> agent_;  // shared with calls that are under way
+  std::optional<Scale> scale_;
+  std::size_t dimension_ = 0;
+  std::mutex mutex_;
+  bool waits_ = false;  // a prediction for its label
+};
+
+/// Everything a server is made of, in the order it is taken down backwards.
+struct ServerParts {
+  ServerParts(const FederationConfiguration& federation, const std::string& path,
+              const RoundsOptions& options, const ServerOptions& server_options)
+      : texts(ToTexts(federation)),
+        algorithm(MakeAlgorithm(FromTexts(texts))),
+        store(path, texts),
+        rounds(*algorithm, texts, store, options),
+        server(server_options, algorithm->shape(), rounds) {}
+
+  ConfigurationTexts texts;
+  std::unique_ptr<Algorithm> algorithm;
+  Store store;
+  Rounds rounds;
+  FederationServer server;
+};
+
+class PythonServer {
+ public:
+  PythonServer(const std::string& algorithm, const py::object& dimension,
+               const std::vector<std::tuple<std::string, double, double>>& columns,
+               const std::optional<std::tuple<std::string, double, double>>& target,
+               const std::string& store, const std::string& listen,
+               const std::optional<std::string>& certificates,
+               const std::vector<std::string>& clients, const py::object& quorum, double deadline,
+               const py::object& steps, const py::object& horizon, const py::object& seed,
+               const py::dict& settings) {
+    FederationConfiguration federation;
+    federation.algorithm = algorithm;
+    FillOptions(settings, federation.options);
+    RoundsOptions rounds;
+    rounds.roster = clients;
+    rounds.steps = ReadCount(steps, "steps");
+    if (!(deadline >= 0 && deadline <= 1e6)) {
+      throw py::value_error("deadline must lie between 0 and 1e6 seconds");
+    }
+    rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
+    rounds.quorum = ReadQuorum(quorum);
+    federation.problem.seed = ReadCount(seed, "seed");
+    federation.problem.horizon = !horizon.is_none() ? ReadCount(horizon, "horizon", 1)
+                                 : rounds.steps > 0 ? rounds.steps
+                                                    : kEndlessHorizon;
+    for (const auto& [name, low, high] : columns) federation.columns.push_back({name, low, high});
+    if (target) {
+      federation.target = {std::get<0>(*target), std::get<1>(*target), std::get<2>(*target)};
+    }
+    federation.scaling = columns.empty() ? "none" : "range";
+    federation.problem.dimension =
+        columns.empty() ? ReadCount(dimension, "dimension", 1) : columns.size();
+    for (const ColumnRange& column : federation.columns) CheckRange(column);
+    CheckRange(federation.target);
+    ServerOptions options;
+    options.listen = listen;
+    options.insecure = !certificates;
+    options.certificates = certificates.value_or("");
+    parts_ = WithoutGil(
+        [&] { return std::make_shared<ServerParts>(federation, store, rounds, options); });
+  }
+  ~PythonServer() { Close(); }
+
+  std::string Address() const { return Open()->server.address(); }
+
+  py::dict Status() {
+    const auto parts = Open();
+    const RoundsStatus s = WithoutGil([&] { return parts->rounds.status(); });
+    py::dict status;
+    status["step"] = s.step;
+    status["finished"] = s.finished;
+    status["enrolled"] = s.enrolled;
+    status["connected"] = s.connected;
+    status["answered"] = s.answered;
+    status["accepted"] = s.accepted;
+    status["late"] = s.late;
+    status["duplicates"] = s.duplicates;
+    status["rejected"] = s.rejected;
+    status["trouble"] = s.trouble;
+    status["failure"] = s.failure;
+    return status;
+  }
+
+  void Close() {
+    auto parts = std::move(parts_);
+    parts_ = nullptr;
+    WithoutGil([&] { parts.reset(); });
+  }
+
+ private:
+  static Quorum ReadQuorum(const py::object& given) {
+    Quorum quorum;
+    if (given.is_none()) return quorum;
+    if (py::isinstance<py::float_>(given)) {
+      quorum.share = given.cast<double>();
+      if (!(quorum.share > 0 && quorum.share <= 1)) {
+        throw py::value_error("a quorum that is a share must lie in (0, 1]");
+      }
+    } else {
+      quorum.count = ReadCount(given, "quorum", 1);
+    }
+    return quorum;
+  }
+
+  static void CheckRange(const ColumnRange& column) {
+    if (column.low < column.high && std::isfinite(column.low) && std::isfinite(column.high)) return;
+    throw py::value_error("the range of '" + column.name + "' must be finite, the low end first");
+  }
+
+  std::shared_ptr<ServerParts> Open() const {
+    if (!parts_) throw std::runtime_error("this server is closed");
+    return parts_;
+  }
+
+  std::shared_ptr<ServerParts> parts_;  // shared with calls that are under way
+};
+
+}  // namespace
+
+void BindNetwork(py::module_& module) {
+  py::class_<PythonAgent>(module, "Agent")
+      .def(py::init<const std::string&, const std::optional<std::string>&,
+                    const std::optional<std::string>&, const std::optional<std::string>&>(),
+           py::arg("server"), py::arg("certificates"), py::arg("name"), py::arg("state"))
+      .def("wait_for_step", &PythonAgent::WaitForStep, py::arg("timeout"))
+      .def("wait_until_counted", &PythonAgent::WaitUntilCounted, py::arg("timeout"))
+      .def("predict", &PythonAgent::Predict, py::arg("x"))
+      .def("learn", &PythonAgent::Learn, py::arg("y"), py::arg("position"))
+      .def("configuration", &PythonAgent::Configuration)
+      .def("status", &PythonAgent::Status)
+      .def("position", &PythonAgent::Position)
+      .def("close", &PythonAgent::Close);
+  py::class_<PythonServer>(module, "Server")
+      .def(py::init<const std::string&, const py::object&,
+                    const std::vector<std::tuple<std::string, double, double>>&,
+                    const std::optional<std::tuple<std::string, double, double>>&,
+                    const std::string&, const std::string&, const std::optional<std::string>&,
+                    const std::vector<std::string>&, const py::object&, double, const py::object&,
+                    const py::object&, const py::object&, const py::dict&>(),
+           py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("target"),
+           py::arg("store"), py::arg("listen"), py::arg("certificates"), py::arg("clients"),
+           py::arg("quorum"), py::arg("deadline"), py::arg("steps"), py::arg("horizon"),
+           py::arg("seed"), py::arg("settings"))
+      .def("address", &PythonServer::Address)
+      .def("status", &PythonServer::Status)
+      .def("close", &PythonServer::Close);
+  module.def(
+      "init_authority",
+      [](const std::string& folder, const std::vector<std::string>& hosts) {
+        InitOptions options;
+        options.hosts = hosts;
+        WithoutGil([&] { InitAuthority(folder, options); });
+      },
+      py::arg("folder"), py::arg("hosts") = std::vector<std::string>());
+  module.def(
+      "issue_certificate",
+      [](const std::string& folder, const std::string& name) {
+        WithoutGil([&] { IssueClient(folder, name, {}); });
+        return AuthorityPaths(folder).clients + "/" + name;
+      },
+      py::arg("folder"), py::arg("name"));
+}
+
+}  // namespace polykern::python
