@@ -166,7 +166,7 @@ void BindAlgorithms(py::module_& module) {
            py::arg("dimension") = py::none(), py::arg("horizon") = py::none(), py::arg("seed") = 0,
            py::arg("options") = py::dict())
       .def_readonly("name", &Learner::name)
-      .def_readonly("bank", &Learner::bank)
+      .def_property_readonly("bank", [](const Learner& l) { return l.bank; })
       .def_property_readonly("dimension", [](const Learner& l) { return l.problem.dimension; })
       .def_property_readonly("kernels_per_upload",
                              [](const Learner& l) { return UplinkOf(l.name, l.options).kernels; })

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -18,6 +19,33 @@ namespace polykern::python {
 
 namespace py = pybind11;
 
+/// pybind11 hands out memory that nobody has initialised for an object whose __init__ was never
+/// called (cls.__new__(cls)). Types that say `using MustBeMade = void` refuse it instead.
+template <typename T>
+class MadeCaster : public py::detail::type_caster_base<T> {
+ public:
+  bool load(py::handle source, bool convert) {
+    auto* const info = py::detail::get_type_info(typeid(T));
+    if (info != nullptr && source && PyObject_TypeCheck(source.ptr(), info->type) != 0) {
+      auto* const instance = reinterpret_cast<py::detail::instance*>(source.ptr());
+      if (!instance->get_value_and_holder(info).holder_constructed()) return false;
+    }
+    return py::detail::type_caster_base<T>::load(source, convert);
+  }
+};
+
+}  // namespace polykern::python
+
+namespace pybind11::detail {
+template <typename T>
+class type_caster<T, std::void_t<typename T::MustBeMade>> : public polykern::python::MadeCaster<T> {
+};
+template <>
+class type_caster<polykern::Kernel> : public polykern::python::MadeCaster<polykern::Kernel> {};
+}  // namespace pybind11::detail
+
+namespace polykern::python {
+
 /// Each adds its part to the module polykern._core.
 void BindKernels(py::module_& module);
 void BindAlgorithms(py::module_& module);
@@ -29,6 +57,7 @@ void BindNetwork(py::module_& module);
 
 /// What Python calls a KernelBank: the C++ one, and what it was drawn from. Immutable.
 struct Bank {
+  using MustBeMade = void;
   std::shared_ptr<const KernelBank> bank;
   std::vector<Kernel> kernels = {};  ///< empty: the frequencies were given
   Draw draw = Draw::kIndependent;
@@ -42,6 +71,7 @@ std::uint64_t OwnSeed(std::uint64_t seed);
 /// An algorithm as Python describes it. The horizon may be known only when it runs, so it makes the
 /// C++ one when asked; one is made at once, to refuse what does not fit. Immutable.
 struct Learner {
+  using MustBeMade = void;
   std::string name;
   std::optional<Bank> bank = {};  ///< none: perfedavg
   AlgorithmOptions options = {};

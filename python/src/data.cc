@@ -14,6 +14,7 @@ namespace {
 
 /// Samples that are read, scaled and dealt to clients.
 struct Data {
+  using MustBeMade = void;
   std::shared_ptr<const Source> source;
   std::uint64_t seed = 0;
 

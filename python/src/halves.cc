@@ -19,6 +19,7 @@ namespace {
 
 /// A model on its way to clients. Whatever made it, its numbers are finite.
 struct ModelMessage {
+  using MustBeMade = void;
   std::shared_ptr<const Broadcast> broadcast;
   std::size_t width = 0;
 
@@ -27,11 +28,13 @@ struct ModelMessage {
 
 /// A client's answer.
 struct UpdateMessage {
+  using MustBeMade = void;
   std::shared_ptr<const Updates> updates;  ///< of one client
   std::size_t width = 0;
 };
 
 struct Prediction {
+  using MustBeMade = void;
   double value = 0;
   std::vector<float> per_kernel;
 };
@@ -53,6 +56,8 @@ const Learner& LearnerOf(const py::object& algorithm) {
 /// One client: private state, the newest model, and the prediction that waits for its label.
 class ClientHalf {
  public:
+  using MustBeMade = void;
+
   ClientHalf(py::object algorithm, const py::object& id)
       : owner_(std::move(algorithm)),
         algorithm_(LearnerOf(owner_).algorithm),
@@ -174,6 +179,8 @@ class ClientHalf {
 /// The server: aggregate ends a step. Other threads may run while it does.
 class ServerHalf {
  public:
+  using MustBeMade = void;
+
   explicit ServerHalf(py::object algorithm)
       : owner_(std::move(algorithm)),
         algorithm_(LearnerOf(owner_).algorithm),

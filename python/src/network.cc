@@ -62,6 +62,8 @@ bool Patiently(double seconds, const Wait& holds) {
 
 class PythonAgent {
  public:
+  using MustBeMade = void;
+
   PythonAgent(const std::string& server, const std::optional<std::string>& certificates,
               const std::optional<std::string>& name, const std::optional<std::string>& state) {
     AgentOptions options;
@@ -190,6 +192,8 @@ struct ServerParts {
 
 class PythonServer {
  public:
+  using MustBeMade = void;
+
   PythonServer(const std::string& algorithm, const py::object& dimension,
                const std::vector<std::tuple<std::string, double, double>>& columns,
                const std::optional<std::tuple<std::string, double, double>>& target,

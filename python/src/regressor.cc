@@ -13,6 +13,7 @@ namespace {
 
 /// Calls may come from several threads; they wait for each other without the GIL.
 struct Guarded {
+  using MustBeMade = void;
   explicit Guarded(const OnlineLearnerOptions& options) : learner(options) {}
   OnlineLearner learner;
   std::mutex mutex;

@@ -1,0 +1,188 @@
+"""The real federation from Python: its agents beside those of the program, with the program's server and its own."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+import polykern as pk
+
+POLYKERN = os.environ["POLYKERN"]
+SETTINGS = dict(kernels=12, features=8, kernels_per_upload=5)
+CLIENTS, STEPS, DIMENSION, SEED = 4, 30, 5, 11
+
+
+def fleet():
+    """What the clients see, and what the simulator predicts for them."""
+    data = pk.load("synthetic", clients=CLIENTS, steps=STEPS, dimension=DIMENSION, seed=SEED)
+    bank = pk.KernelBank.dictionary("gaussian", DIMENSION, 8, kernels=12, seed=SEED)
+    return data.X, data.Y, pk.simulate(data.X, data.Y, pk.PofMkl(bank, kernels_per_upload=5), seed=SEED).predictions
+
+
+def go(agent, X, Y, made):
+    for x, y in zip(X, Y):
+        prediction = agent.predict(x)
+        made.append((prediction.step, prediction.value))
+        assert agent.learn(y)
+    assert agent.wait_until_counted(30)
+
+
+def test_python_and_cxx_agents_in_one_federation_give_the_simulators_bits(tmp_path):
+    X, Y, expected = fleet()
+    names = [f"station-{k}" for k in range(CLIENTS)]
+    pk.init_authority(str(tmp_path / "pki"), ["localhost", "127.0.0.1"])
+    certificates = [pk.issue_certificate(str(tmp_path / "pki"), name) for name in names]
+    server = subprocess.Popen(
+        [POLYKERN, "serve", "--listen", "127.0.0.1:0", "--algorithm", "pof-mkl", "--dimension", str(DIMENSION), "--seed",
+         str(SEED), "--steps", str(STEPS), "--clients", ",".join(names), "--kernels", "12", "--features", "8", "-M", "5"],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    programs, agents = {}, {}
+    try:
+        port = re.match(r"listening on 127\.0\.0\.1:(\d+)", server.stdout.readline())[1]
+        for k in range(0, CLIENTS, 2):  # every second one is the C++ program's
+            rows = "\n".join(",".join(repr(float(v)) for v in [*X[t, k], Y[t, k]]) for t in range(STEPS))
+            (tmp_path / f"{k}.csv").write_text(",".join([f"x{i}" for i in range(DIMENSION)] + ["y"]) + "\n" + rows + "\n")
+            programs[k] = subprocess.Popen(
+                [POLYKERN, "join", "--server", f"127.0.0.1:{port}", "--certificates", certificates[k], "--input", f"{k}.csv",
+                 "--give-up", "60"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        agents = {k: pk.Agent(f"127.0.0.1:{port}", certificates[k], wait=60) for k in range(1, CLIENTS, 2)}
+        made = {k: [] for k in agents}
+        threads = [threading.Thread(target=go, args=(agent, X[:, k], Y[:, k], made[k])) for k, agent in agents.items()]
+        for thread in threads:
+            thread.start()
+        for k, program in programs.items():
+            lines = [json.loads(line) for line in program.communicate(timeout=100)[0].splitlines()]
+            made[k] = [(line["step"], line["prediction"]) for line in lines]
+        for thread in threads:
+            thread.join(100)
+        for k in range(CLIENTS):
+            assert [step for step, _ in made[k]] == list(range(STEPS))
+            assert [value for _, value in made[k]] == list(expected[:, k]), k
+        assert agents[1].status()["finished"]
+    finally:
+        for agent in agents.values():
+            agent.close()
+        for process in [server, *programs.values()]:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def test_a_server_in_this_process_and_a_cxx_agent_beside_python_ones(tmp_path):
+    X, Y, expected = fleet()
+    names = ["a", "b", "c", "d"]
+    with pk.Server("pof-mkl", DIMENSION, clients=names, seed=SEED, steps=STEPS, **SETTINGS) as server:
+        rows = "\n".join(",".join(repr(float(v)) for v in [*X[t, 0], Y[t, 0]]) for t in range(STEPS))
+        (tmp_path / "0.csv").write_text(",".join([f"x{i}" for i in range(DIMENSION)] + ["y"]) + "\n" + rows + "\n")
+        program = subprocess.Popen([POLYKERN, "join", "--server", server.address, "--insecure", "--name", "a", "--input",
+                                    "0.csv", "--give-up", "60"], cwd=tmp_path, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True)
+        agents = {k: pk.Agent(server.address, name=names[k], wait=60) for k in range(1, 4)}
+        made = {k: [] for k in agents}
+        threads = [threading.Thread(target=go, args=(agent, X[:, k], Y[:, k], made[k])) for k, agent in agents.items()]
+        for thread in threads:
+            thread.start()
+        lines = [json.loads(line) for line in program.communicate(timeout=100)[0].splitlines()]
+        for thread in threads:
+            thread.join(100)
+        made[0] = [(line["step"], line["prediction"]) for line in lines]
+        for k in range(4):
+            assert [value for _, value in made[k]] == list(expected[:, k]), k
+        status = server.status()
+        assert status["finished"] and status["step"] == STEPS and status["accepted"] == CLIENTS * STEPS
+        assert agents[2].status()["client"] == 2 and agents[2].status()["learnt"] == STEPS
+        assert agents[2].configuration()["algorithm"] == "pof-mkl"
+        for agent in agents.values():
+            agent.close()
+
+
+def test_units_are_the_servers(tmp_path):
+    columns = {"wind": (0, 20), "heat": (-40, 60)}
+    with pk.Server("pof-mkl", columns=columns, target=("power", 0, 3000), kernels=5, features=4, learning_rate=0.05) as server:
+        with pk.Agent(server.address, name="mill", state=tmp_path / "mill.state") as agent:
+            for _ in range(30):
+                prediction = agent.predict([10, 20])
+                assert agent.learn(1500, position=7)
+            assert 1000 < prediction < 2000
+            assert agent.wait_until_counted()
+        with pk.Agent(server.address, name="mill", state=tmp_path / "mill.state") as agent:
+            assert agent.position == 7
+            assert 1000 < agent.predict([10, 20]) < 2000
+
+
+def test_mistakes_are_told():
+    with pytest.raises(ValueError, match="certificates"):
+        pk.Agent("127.0.0.1:1")
+    with pytest.raises(ValueError, match="nowhere"):
+        pk.Agent("127.0.0.1:1", "nowhere")
+    with pytest.raises(ValueError, match="dimension"):
+        pk.Server("pof-mkl")
+    with pytest.raises(ValueError, match="unknown algorithm"):
+        pk.Server("pof-mlk", dimension=2)
+    with pytest.raises(TypeError, match="there is no option 'kernel'"):
+        pk.Server("pof-mkl", dimension=2, kernel=3)
+    with pytest.raises(ValueError, match="loopback"):
+        pk.Server("pof-mkl", dimension=2, listen="0.0.0.0:0")
+    with pytest.raises(ValueError, match="range of 'a'"):
+        pk.Server("pof-mkl", columns={"a": (1, 1)}, target=("y", 0, 1))
+    with pk.Agent("127.0.0.1:1", name="nobody", wait=0.2) as agent:  # nobody listens there
+        with pytest.raises(RuntimeError, match="no model"):
+            agent.predict([1, 2])
+        with pytest.raises(RuntimeError, match="learn before predict"):
+            agent.learn(1)
+        assert not agent.wait_for_step(0.01)
+        assert agent.status()["ready"] is False
+    for call in (lambda: agent.predict([1]), agent.status, lambda: agent.learn(1), lambda: agent.wait_for_step(1)):
+        with pytest.raises(RuntimeError, match="closed"):
+            call()
+    agent.close()  # twice does no harm
+
+
+def test_an_agent_judges_its_samples_and_its_calls():
+    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server:
+        with pk.Agent(server.address, name="kitchen") as agent:
+            with pytest.raises(RuntimeError, match="learn before predict"):
+                agent.learn(1)
+            for bad, kind in [([1], ValueError), ([[1, 2]], ValueError), ([1, np.nan], ValueError), ("ab", TypeError)]:
+                with pytest.raises(kind):
+                    agent.predict(bad)
+            assert agent.predict([1, 2]) == 0
+            for bad, kind in [("1", TypeError), (np.inf, ValueError)]:
+                with pytest.raises(kind):
+                    agent.learn(bad)
+            assert agent.learn(0.5)
+            with pytest.raises(RuntimeError, match="learn before predict"):
+                agent.learn(0.5)
+        address = server.address
+    with pytest.raises(RuntimeError, match="closed"):
+        server.address
+    server.close()
+    assert address
+
+
+def test_a_stranger_is_refused():
+    with pk.Server("pof-mkl", dimension=2, clients=["friend"]) as server:
+        with pk.Agent(server.address, name="stranger") as agent:
+            with pytest.raises(RuntimeError, match="refuses"):
+                agent.predict([1, 2])
+
+
+def test_closing_wakes_up_whoever_waits():
+    agent = pk.Agent("127.0.0.1:1", name="nobody")
+    ended = []
+
+    def wait():
+        try:
+            ended.append(agent.wait_for_step(1.0))
+        except RuntimeError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    agent.close()
+    thread.join(30)
+    assert len(ended) == 1

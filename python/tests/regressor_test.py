@@ -1,0 +1,191 @@
+"""OnlineRegressor: scikit-learn's checks, River's manners, and what it achieves."""
+
+import copy
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import polykern as pk
+
+sklearn = pytest.importorskip("sklearn")
+from sklearn.base import clone, is_regressor  # noqa: E402
+from sklearn.kernel_approximation import RBFSampler  # noqa: E402
+from sklearn.linear_model import SGDRegressor  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+# Name of a check: why it does not apply. Every other check of scikit-learn must pass.
+SKIPPED = {}
+
+
+def checks():
+    for estimator, check in check_estimator(pk.OnlineRegressor(), generate_only=True):
+        yield pytest.param(estimator, check, id=check.func.__name__)
+
+
+@pytest.mark.parametrize("estimator, check", checks())
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_check(estimator, check):
+    if check.func.__name__ in SKIPPED:
+        pytest.skip(SKIPPED[check.func.__name__])
+    check(estimator)
+
+
+@pytest.fixture
+def stream():
+    chance = np.random.default_rng(2)
+    X = chance.normal(size=(600, 4)) * [1, 50, 0.01, 3] + [0, 1000, 5, -7]
+    y = 1e4 + 300 * np.sin(X[:, 0]) * (X[:, 1] - 1000) / 50 + 20 * (X[:, 3] + 7)
+    return X, y
+
+
+def test_the_same_bits_in_one_call_in_many_and_one_by_one(stream):
+    X, y = stream
+    whole = pk.OnlineRegressor().predict_then_learn(X, y)
+    parts = pk.OnlineRegressor()
+    assert (np.concatenate([parts.predict_then_learn(X[a:b], y[a:b])
+                            for a, b in [(0, 1), (1, 300), (300, 307), (307, 600)]]) == whole).all()
+    single = pk.OnlineRegressor()
+    for i in range(600):
+        if i > 0:
+            assert single.predict(X[i:i + 1])[0] == whole[i]
+        single.partial_fit(X[i:i + 1], y[i:i + 1])
+    assert (single.predict(X) == parts.predict(X)).all()
+    assert (pk.OnlineRegressor().fit(X, y).predict(X) == parts.predict(X)).all()
+
+
+def test_it_learns_in_any_units(stream):
+    X, y = stream
+    predictions = pk.OnlineRegressor().predict_then_learn(X, y)
+    assert ((predictions - y)[300:] ** 2).mean() < 0.05 * y.var()
+    # y in other units: the same predictions in those, as labels are scaled by what was seen (to float's rounding).
+    for unit, zero in [(1e-6, 0), (1e6, -1e9), (-1, 0)]:
+        other = pk.OnlineRegressor().predict_then_learn(X, unit * y + zero)
+        assert np.abs((other - zero) / unit - predictions)[300:].max() < 1e-2 * y.std()
+
+
+def test_labels_may_outgrow_every_range_seen_so_far():
+    chance = np.random.default_rng(4)
+    X = chance.uniform(-1, 1, size=(2000, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    y[1000:] = 50 * y[1000:]  # long after the warm-up
+    predictions = pk.OnlineRegressor(forgetting=0.98).predict_then_learn(X, y)
+    assert ((predictions - y)[1500:] ** 2).mean() < 0.02 * y[1500:].var()
+
+
+def test_forgetting_follows_drift():
+    chance = np.random.default_rng(5)
+    X = chance.uniform(-1, 1, size=(3000, 1))
+    angle = np.linspace(0, 6, 3000)
+    y = np.sin(3 * X[:, 0] + angle)
+    error = {f: ((pk.OnlineRegressor(features=10, forgetting=f).predict_then_learn(X, y) - y)[500:] ** 2).mean()
+             for f in (1.0, 0.97)}
+    assert error[0.97] < 0.2 * error[1.0]
+
+
+def test_pickle_copy_and_clone_predict_the_same(stream):
+    X, y = stream
+    for seen in (0, 1, 3, 100, 256, 600):  # within the warm-up, at its end, and after it
+        model = pk.OnlineRegressor(random_state=3)
+        if seen:
+            model.partial_fit(X[:seen], y[:seen])
+        for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            assert twin.get_params() == model.get_params()
+            assert (twin.predict_then_learn(X, y) == copy.deepcopy(model).predict_then_learn(X, y)).all()
+    fresh = clone(model)
+    assert not hasattr(fresh, "n_features_in_")
+    assert (fresh.fit(X, y).predict(X) == pk.OnlineRegressor(random_state=3).fit(X, y).predict(X)).all()
+    assert (fresh.predict(X) != pk.OnlineRegressor(random_state=4).fit(X, y).predict(X)).any()
+
+
+def test_in_a_pipeline_with_parameters(stream):
+    X, y = stream
+    assert is_regressor(pk.OnlineRegressor())
+    model = make_pipeline(StandardScaler(), pk.OnlineRegressor(kernels=3))
+    model.set_params(onlineregressor__features=30)
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert model.named_steps["onlineregressor"].features == 30
+    assert len(model.named_steps["onlineregressor"].weights()) == 3
+
+
+def test_rivers_manners():
+    model = pk.OnlineRegressor(kernels=3, features=20)
+    assert model.predict_one({"a": 1.0, "b": 2}) == 0.0
+    chance = np.random.default_rng(6)
+    errors = []
+    for _ in range(500):
+        x = {"b": float(chance.uniform()), "a": float(chance.uniform())}
+        y = x["a"] * x["b"]
+        errors.append((model.predict_one(x) - y) ** 2)
+        assert model.learn_one(x, y) is model
+    assert np.mean(errors[250:]) < 1e-3
+    for wrong, kind in [({"a": 1}, ValueError), ({"a": 1, "c": 2}, ValueError), ({"a": 1, "b": "x"}, TypeError),
+                        ({"a": 1, "b": None}, TypeError), ({"a": 1, "b": float("nan")}, ValueError)]:
+        for call in (lambda: model.predict_one(wrong), lambda: model.learn_one(wrong, 1)):
+            with pytest.raises(kind):
+                call()
+    with pytest.raises(TypeError):
+        model.learn_one({"a": 1, "b": 2}, "three")
+    with pytest.raises(ValueError):
+        model.learn_one({"a": 1, "b": 2}, float("inf"))
+    with pytest.raises(ValueError, match="empty"):
+        pk.OnlineRegressor().learn_one({}, 1)
+    with pytest.raises(ValueError, match="cannot take dicts"):
+        pk.OnlineRegressor().fit(np.eye(3), [1, 2, 3]).predict_one({"a": 1})
+
+
+def test_bad_input_is_told_and_changes_nothing(stream):
+    X, y = stream
+    model = pk.OnlineRegressor().fit(X[:300], y[:300])
+    before = model.predict(X)
+    broken = X.copy()
+    broken[7, 2] = np.nan
+    for call, words in [
+        (lambda: model.partial_fit(X[:, :3], y), r"X has the shape \(600, 3\), but it must be \(n, 4\)"),
+        (lambda: model.partial_fit(X, y[:5]), r"y has the shape \(5,\), but it must be \(600,\), as X has the shape \(600, 4\)"),
+        (lambda: model.partial_fit(broken, y), r"X\[7, 2\] is nan"),
+        (lambda: model.partial_fit(X, np.where(y > 1e4, np.inf, y)), r"y\[\d+\] is inf"),
+        (lambda: model.partial_fit(X * 1e300, y), "too large"),
+        (lambda: pk.OnlineRegressor(kernels=0).fit(X, y), "kernels is 0"),
+        (lambda: pk.OnlineRegressor(features=10**9).fit(X, y), "too many"),
+        (lambda: pk.OnlineRegressor(ridge=-1).fit(X, y), "ridge is -1"),
+        (lambda: pk.OnlineRegressor(forgetting=2).fit(X, y), "forgetting is 2"),
+        (lambda: pk.OnlineRegressor(warm_up=1).fit(X, y), "warm_up is 1"),
+        (lambda: pk.OnlineRegressor(dictionary="square").fit(X, y), "there are: gaussian"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert (model.predict(X) == before).all()
+
+
+def prequential_sgd(X, y, gamma, rate):
+    """scikit-learn's, with everything that can be done in one call done in one."""
+    start = time.process_time()
+    Z = RBFSampler(gamma=gamma, n_components=100, random_state=0).fit_transform(X)
+    model = SGDRegressor(learning_rate="constant", eta0=rate, random_state=0)
+    predictions = np.zeros(len(y))
+    for i in range(len(y)):
+        if i > 0:
+            predictions[i] = model.predict(Z[i:i + 1])[0]
+        model.partial_fit(Z[i:i + 1], y[i:i + 1])
+    return ((predictions - y) ** 2).mean(), time.process_time() - start
+
+
+def test_on_naval_it_beats_random_features_with_sgd(data_dir):
+    data = pk.load("naval", data_dir)
+    X = StandardScaler().fit_transform(np.asarray(data.x, dtype=float))  # SGD is given what a stream does not know
+    y = np.asarray(data.y)
+    part = slice(0, 3000)  # tuned on the first quarter, which says enough
+    grid = [(gamma, rate) for gamma in (0.01, 0.03, 0.1) for rate in (0.1, 0.3, 1.0)]
+    best = min(grid, key=lambda g: prequential_sgd(X[part], y[part], *g)[0])
+    mse, seconds = prequential_sgd(X, y, *best)
+    start = time.process_time()
+    predictions = pk.OnlineRegressor().predict_then_learn(data.x, data.y)
+    own_seconds = time.process_time() - start
+    own = ((predictions - y) ** 2).mean()
+    print(f"Naval: SGD {best} {mse:.3e} in {seconds:.2f} s; OnlineRegressor {own:.3e} in {own_seconds:.2f} s")
+    assert own < mse / 3
+    assert own_seconds < seconds
