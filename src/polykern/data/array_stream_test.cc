@@ -54,7 +54,7 @@ void ExpectEverySample(std::array<std::size_t, 3> order) {
   EXPECT_EQ(stream.dimension(), 2U);
   SampleBlock block;
   for (std::size_t step = 0; step < 3; ++step) {
-    for (const auto [first, count] : {std::pair<std::size_t, std::size_t>{0, 4}, {1, 2}, {3, 1}}) {
+    for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 4}, {1, 2}, {3, 1}}) {
       stream.Read(step, first, count, block);
       ASSERT_EQ(block.x.size(), 2 * count);
       EXPECT_THAT(block.present, Each(1));
