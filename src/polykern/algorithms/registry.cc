@@ -206,6 +206,11 @@ bool SuitsLoss(std::string_view name, LossKind loss) {
   return loss == LossKind::kSquared || (Find(name).name != "pof-newton" && name != "local-rls");
 }
 
+bool UsesLateUpdates(std::string_view name) {
+  // pof-newton sends features and labels; the local ones send nothing at all.
+  return Find(name).name == "pof-newton" || name == "local" || name == "local-rls";
+}
+
 double ExplorationOf(std::string_view name, const AlgorithmOptions& options) {
   return options.exploration.value_or(name == "pof-newton" ? kNewtonExploration : 1);
 }

@@ -23,6 +23,10 @@ Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options);
 /// unknown name.
 bool SuitsLoss(std::string_view name, LossKind loss);
 
+/// True if what a client sends does not depend on the model that it answers, so that it is as good
+/// when it comes late. Throws Error for an unknown name.
+bool UsesLateUpdates(std::string_view name);
+
 /// xi: the given one, or the algorithm's own.
 double ExplorationOf(std::string_view name, const AlgorithmOptions& options);
 

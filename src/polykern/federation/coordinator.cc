@@ -16,7 +16,7 @@ Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::s
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   assert(lane < lanes_.size());
   const std::uint64_t step = broadcast().step;
-  if (updates.step != step) {
+  if (updates.step > step || (updates.step < step && !takes_late_)) {
     throw Error("an update answers step " + std::to_string(updates.step) +
                 ", but the server is at step " + std::to_string(step));
   }
@@ -27,15 +27,15 @@ void Coordinator::Receive(const Updates& updates, std::size_t lane) {
       if (client >= answered_.size()) {
         throw Error("client " + std::to_string(client) + " is not known here");
       }
-      if (answered_[client] == step + 1) {
+      if (answered_[client] > updates.step) {
         throw Error("client " + std::to_string(client) + " has already answered step " +
-                    std::to_string(step));
+                    std::to_string(answered_[client] - 1));
       }
-      answered_[client] = step + 1;
+      answered_[client] = updates.step + 1;
     }
     CheckUpdates(shape_, updates);
   } catch (const Error&) {
-    for (std::size_t c = 0; c < marked; ++c) answered_[updates.clients[c]] = 0;
+    for (std::size_t c = 0; c < marked; ++c) answered_[updates.clients[c]] = updates.step;
     throw;
   }
   inboxes_[lane]->Add(updates);
@@ -53,11 +53,14 @@ void Coordinator::Commit(const RunJobs& run) {
   for (Lane& lane : lanes_) lane.participants = 0;
 }
 
-void Coordinator::Load(std::uint64_t step, std::span<const double> saved) {
+void Coordinator::Load(std::uint64_t step, std::span<const double> saved,
+                       std::span<const std::uint64_t> answered) {
+  assert(answered.empty() || answered.size() == answered_.size());
   server_->Load(step, saved);
   for (const auto& inbox : inboxes_) inbox->Clear();
   for (Lane& lane : lanes_) lane.participants = 0;
   std::ranges::fill(answered_, 0);
+  std::ranges::copy(answered, answered_.begin());
 }
 
 }  // namespace polykern

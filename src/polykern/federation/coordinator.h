@@ -21,14 +21,20 @@ class Coordinator {
  public:
   explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1);
 
+  /// From here on updates may answer steps that have ended: they count in the open one. For
+  /// algorithms whose messages do not depend on the model (UsesLateUpdates). A client's updates
+  /// must still answer later and later steps, so a client may count twice in one step, and no
+  /// update does.
+  void TakeLateUpdates() { takes_late_ = true; }
+
   /// What every client of this step works from.
   const Broadcast& broadcast() const { return server_->broadcast(); }
 
   /// Takes updates in. Throws Error and changes nothing if they are for another step, from an
-  /// unknown client, from one that answered this step already, or do not pass CheckUpdates.
+  /// unknown client, from one that answered their step already, or do not pass CheckUpdates.
   void Receive(const Updates& updates, std::size_t lane = 0);
 
-  /// Clients heard of in this step so far.
+  /// Updates of this step so far.
   std::uint64_t participants() const;
 
   /// Ends the step, with whoever sent; the next broadcast is ready. `run` shares out the work among
@@ -40,8 +46,11 @@ class Coordinator {
   void AddClients(std::size_t count) { answered_.resize(answered_.size() + count); }
 
   /// The model after the last commit, and back to it. Updates of an open step are not part of it.
+  /// `answered`: for each client 1 + the last step it had answered by then; empty: nobody is known
+  /// to have answered any.
   std::vector<double> Save() const { return server_->Save(); }
-  void Load(std::uint64_t step, std::span<const double> saved);
+  void Load(std::uint64_t step, std::span<const double> saved,
+            std::span<const std::uint64_t> answered = {});
 
  private:
   struct alignas(64) Lane {
@@ -53,6 +62,7 @@ class Coordinator {
   std::vector<std::unique_ptr<Inbox>> inboxes_;  // one per lane
   std::vector<Lane> lanes_;
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
+  bool takes_late_ = false;
 };
 
 }  // namespace polykern

@@ -380,6 +380,45 @@ TEST(CoordinatorOfPofNewton, ChangesNothingByMessagesThatNoLabelGives) {
   EXPECT_NEAR(coordinator.broadcast().model[2 * 10 + 3], -1.0 / 3, 1e-3);
 }
 
+TEST(CoordinatorOfPofNewton, CountsLateUpdatesInTheOpenStepAndNoneTwice) {
+  AlgorithmOptions options;
+  options.kernels = 7;
+  options.features = 5;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, {kDimension, 100, 17});
+  const auto message = [&](std::uint64_t step, std::uint64_t client) {
+    Updates updates = From(*algorithm, step, client, static_cast<std::uint32_t>(client), 0);
+    updates.values[step] = 1;
+    return updates;
+  };
+  Coordinator late(*algorithm, 2);
+  late.TakeLateUpdates();
+  late.Commit();
+  late.Commit();
+  late.Receive(message(0, 1));  // late
+  EXPECT_THROW(late.Receive(message(0, 1)), Error);
+  late.Receive(message(2, 1));  // and on time
+  EXPECT_THROW(late.Receive(message(1, 1)), Error) << "it has answered a later one";
+  EXPECT_THROW(late.Receive(message(3, 0)), Error) << "it has not begun";
+  EXPECT_EQ(late.participants(), 2U);
+  late.Commit();
+  // The same samples on time give the same model.
+  Coordinator on_time(*algorithm, 2);
+  on_time.Receive(message(0, 1));
+  on_time.Commit();
+  on_time.Commit();
+  on_time.Receive(message(2, 1));
+  on_time.Commit();
+  EXPECT_EQ(late.broadcast().model, on_time.broadcast().model);
+  // What had been answered is known again after a restart.
+  Coordinator again(*algorithm, 2);
+  again.TakeLateUpdates();
+  again.Load(3, late.Save(), std::vector<std::uint64_t>{0, 3});
+  EXPECT_THROW(again.Receive(message(2, 1)), Error);
+  again.Receive(message(2, 0));
+  again.Receive(message(3, 1));
+  EXPECT_EQ(again.participants(), 2U);
+}
+
 TEST(CoordinatorOfPofNewton, SharesOutItsCommitWithoutChangingABit) {
   AlgorithmOptions options;
   options.kernels = 7;
