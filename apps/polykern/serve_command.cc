@@ -33,8 +33,13 @@ struct ServeOptions {
   std::string target;
   std::string target_range;
   std::string scaling;
-  double deadline = 10;   ///< seconds
-  double keepalive = 10;  ///< seconds
+  std::string stale = "drop";
+  std::string mode = "sync";
+  bool has_rounds = false;    ///< a quorum or a deadline was given
+  double retry_earliest = 1;  ///< seconds
+  double retry_latest = 30;   ///< seconds
+  double deadline = 10;       ///< seconds
+  double keepalive = 10;      ///< seconds
 };
 
 Quorum ParseQuorum(const std::string& text) {
@@ -89,6 +94,18 @@ void Complete(ServeOptions& o) {
   if (f.problem.horizon == 0) {
     f.problem.horizon = o.rounds.steps > 0 ? o.rounds.steps : kEndlessHorizon;
   }
+  o.rounds.use_late = o.stale == "accept";
+  o.rounds.asynchronous = o.mode == "async";
+  if (o.rounds.asynchronous && o.has_rounds) {
+    throw Error("--mode async has no rounds: leave out --quorum and --deadline");
+  }
+  if (o.retry_latest < o.retry_earliest) {
+    throw Error("--retry-latest must not lie before --retry-earliest");
+  }
+  o.rounds.retry_earliest = Milliseconds(o.retry_earliest);
+  o.rounds.retry_latest = Milliseconds(o.retry_latest);
+  // Connections come before their hellos do.
+  o.server.most_connections = 2 * o.rounds.most_connected + o.server.most_of_one;
   o.rounds.deadline = Milliseconds(o.deadline);
   o.server.keepalive = Milliseconds(o.keepalive);
 }
@@ -131,7 +148,10 @@ void Execute(ServeOptions o) {
   }
   const RoundsStatus status = rounds.status();
   std::cout << "stopped at step " << status.step << ": " << Count(status.accepted, "update")
-            << " counted, " << status.late << " late, " << status.duplicates << " sent twice, "
+            << " counted"
+            << (status.used_late > 0 ? " (" + std::to_string(status.used_late) + " of them late)"
+                                     : "")
+            << ", " << status.late << " late, " << status.duplicates << " sent twice, "
             << status.rejected << " rejected" << std::endl;
 }
 
@@ -173,6 +193,18 @@ void AddServeCommand(CLI::App& program) {
                                   "Seconds after a step's first update when a quorum ends it")
                       ->check(CLI::Range(0.0, 1e6))
                       ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--stale", o->stale,
+                                  "Updates for a step that has ended: drop, or accept (pof-newton, "
+                                  "local, local-rls)")
+                      ->check(CLI::IsMember({"drop", "accept"}))
+                      ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--mode", o->mode,
+                                  "sync: rounds; async: every update is applied as it comes (the "
+                                  "same algorithms as --stale accept)")
+                      ->check(CLI::IsMember({"sync", "async"}))
+                      ->capture_default_str());
   group("Rounds", serve.add_option("-s,--steps", o->rounds.steps, "Steps; 0: without end")
                       ->check(WholeNumber(0))
                       ->capture_default_str());
@@ -180,6 +212,21 @@ void AddServeCommand(CLI::App& program) {
                       .add_option("--max-clients", o->rounds.most_clients,
                                   "Most clients, if --clients does not name them")
                       ->check(WholeNumber(1))
+                      ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--max-connected", o->rounds.most_connected,
+                                  "Most clients at one time; others are told when to come back")
+                      ->check(WholeNumber(1))
+                      ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--retry-earliest", o->retry_earliest,
+                                  "Seconds after which who finds no room may come back")
+                      ->check(CLI::Range(0.001, 1e6))
+                      ->capture_default_str());
+  group("Rounds", serve
+                      .add_option("--retry-latest", o->retry_latest,
+                                  "Seconds after which they all should have")
+                      ->check(CLI::Range(0.001, 1e6))
                       ->capture_default_str());
   group("Data",
         serve.add_option("--columns", o->columns, "Input columns, in order")->delimiter(','));
@@ -222,7 +269,10 @@ void AddServeCommand(CLI::App& program) {
         serve.add_option("--seed", o->federation.problem.seed, "Seed of everything random")
             ->check(WholeNumber(0))
             ->capture_default_str());
-  serve.callback([o] { Execute(*o); });
+  serve.callback([o, &serve] {
+    o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
+    Execute(*o);
+  });
 }
 
 }  // namespace polykern

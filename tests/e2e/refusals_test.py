@@ -6,6 +6,7 @@ import queue
 import shutil
 import subprocess
 import sys
+import time
 
 import grpc
 import pytest
@@ -39,7 +40,7 @@ def served(federation):
 class Raw:
     """One connection that sends what it likes."""
 
-    def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1):
+    def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1, options=()):
         self.v1 = v1
         folder = certificates or f.folder / "pki/clients" / name
         root = (f.folder / "pki/ca.crt").read_bytes()
@@ -48,7 +49,7 @@ class Raw:
         else:
             credentials = grpc.ssl_channel_credentials(
                 root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
-        self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", credentials)
+        self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", credentials, options)
         self.out = queue.Queue()
         call = self.channel.stream_stream("/polykern.v1.Federation/Join")
         self.replies = call(iter(self.out.get, None), metadata=metadata, timeout=20)
@@ -268,6 +269,64 @@ def test_a_message_over_the_limit_is_refused(served, raw, v1):
     assert largest.read().model.step == 1
     largest.send(update(v1, step=1, kernels=range(M), values=[0.01] * (WIDTH * M + 200)))
     assert largest.status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_over_load_is_answered_with_a_retry_window(federation, raw):
+    f = federation("pof-mkl", clients=3)
+    f.serve("--max-connected", 2, "--retry-earliest", 2, "--retry-latest", 5)
+    inside = [raw(f, name) for name in f.names[:2]]
+    for client in inside:
+        assert client.read().welcome
+    outside = raw(f, "station-2")
+    busy = outside.read().busy
+    assert (busy.earliest_milliseconds, busy.latest_milliseconds) == (2000, 5000)
+    assert outside.status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+    inside[0].close()
+    for _ in range(100):  # there is room again when the server has noticed
+        again = raw(f, "station-2").read()
+        if again.WhichOneof("kind") == "welcome":
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never was let in")
+
+
+def test_one_client_cannot_fill_the_server_with_connections(served, raw):
+    silent = [raw(served, hello=None) for _ in range(8)]  # they say nothing
+    for client in silent:
+        grpc.channel_ready_future(client.channel).result(10)
+    # Calls begin when they like: connect until somebody is turned away.
+    turned_away = None
+    for _ in range(20):
+        message = raw(served, hello=1).read()
+        if message.WhichOneof("kind") == "busy":
+            turned_away = message.busy
+            break
+    assert turned_away and "too many connections" in turned_away.reason
+    assert 0 < turned_away.earliest_milliseconds <= turned_away.latest_milliseconds
+    assert raw(served, "station-1").read().welcome.client == 1  # the others notice nothing
+
+
+def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federation, raw, v1):
+    f = federation("pof-mkl", clients=3)
+    f.kernels = ["--kernels", 60, "--features", 100, "--kernels-per-upload", 5]
+    f.steps = 0
+    f.serve("--quorum", 1, "--deadline", 0)
+    window = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 65536)]
+    slow, fast = raw(f, options=window), raw(f, "station-1")
+    assert slow.read().welcome and fast.read().welcome
+    steps = 300
+    for step in range(steps):  # a model of 4 kB each: far more than any window holds
+        fast.send(update(v1, step=step, kernels=[(5 * step + i) % 60 for i in range(5)], values=[0.01] * 1000))
+        model = fast.read().model
+        # Once per step, and only what changed.
+        assert model.step == step + 1 and sorted(model.kernels) == sorted((5 * step + i) % 60 for i in range(5))
+    seen, largest = [], 0
+    while not seen or seen[-1] < steps:
+        model = slow.read().model
+        seen.append(model.step)
+        largest = max(largest, len(model.kernels))
+    assert seen == sorted(set(seen)) and len(seen) < steps / 2  # some were on their way; then a jump
+    assert largest == 60  # to the newest, with all that it had missed
 
 
 def test_what_is_not_closed_is_said_aloud(federation, tmp_path):

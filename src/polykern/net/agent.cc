@@ -90,14 +90,13 @@ class Agent::Parts final : public AgentLink::Handler {
   // The user's side.
 
   bool WaitForStep(std::chrono::milliseconds time) {
-    return WaitFor(time, [this] {
-      return model_ != nullptr && (status_.finished || model_->step >= state_.answered);
-    });
+    return WaitFor(
+        time, [this] { return model_ != nullptr && (status_.finished || MayAnswer(*model_)); });
   }
 
   bool WaitUntilCounted(std::chrono::milliseconds time) {
     return WaitFor(time, [this] {
-      return state_.answered == 0 || (model_ != nullptr && model_->step >= state_.answered);
+      return state_.answered == 0 || status_.finished || (model_ != nullptr && MayAnswer(*model_));
     });
   }
 
@@ -125,7 +124,7 @@ class Agent::Parts final : public AgentLink::Handler {
   bool Learn(double y, std::uint64_t position) {
     const std::lock_guard lock(mutex_);
     assert(playing_ != nullptr);
-    if (status_.finished || playing_->step < state_.answered) {
+    if (status_.finished || !MayAnswer(*playing_)) {
       playing_.reset();
       ++status_.unlearnt;
       return false;
@@ -176,6 +175,12 @@ class Agent::Parts final : public AgentLink::Handler {
     changed_.wait_for(lock, time, [&] { return !failure_.empty() || holds(); });
     if (!failure_.empty()) throw Error(failure_);
     return holds();
+  }
+
+  /// A step is answered once; and where late updates count, the last one must be on the server's
+  /// disk: so each of them is, whoever is killed.
+  bool MayAnswer(const Broadcast& model) const {
+    return model.step >= state_.answered && (!uses_late_ || counted_ >= state_.answered);
   }
 
   void RequireModel() const {
@@ -244,14 +249,25 @@ class Agent::Parts final : public AgentLink::Handler {
     status_.connected = true;
     status_.trouble.clear();
     const std::uint64_t step = model_->step;
-    if (step + 1 < state_.answered) state_.answered = step;  // the server went back to an old copy
-    if (step + 1 == state_.answered && !status_.finished) link_->Send(state_.update);
+    if (step + 1 < state_.answered) {  // the server went back to an old copy
+      state_.answered = step;
+      state_.update.clear();
+    }
+    uses_late_ = welcome.uses_late;
+    counted_ = state_.update.empty() ? state_.answered : welcome.answered;
+    // The last update again, unless it counts already or is of no use any more.
+    if (counted_ < state_.answered && !status_.finished &&
+        (uses_late_ || step + 1 == state_.answered)) {
+      link_->Send(state_.update);
+    }
   }
   void Handle(const ModelChange& change) {
     if (!status_.connected) throw Error("a model came before the welcome");
     Apply(change);
   }
   void Handle(const Rejection& rejection) {
+    counted_ = std::max(counted_, rejection.step + 1);  // or never will
+    if (rejection.reason.empty()) return;
     ++status_.rejected;
     status_.trouble = "the server rejected the update of step " + std::to_string(rejection.step) +
                       ": " + rejection.reason;
@@ -266,6 +282,8 @@ class Agent::Parts final : public AgentLink::Handler {
   std::shared_ptr<const Broadcast> model_;    // the newest; a reader may keep the one before
   std::shared_ptr<const Broadcast> playing_;  // of the last prediction, until its label came
   std::vector<float> x_;                      // of the last prediction
+  bool uses_late_ = false;     // the server counts late updates, and says which are on its disk
+  std::uint64_t counted_ = 0;  // 1 + the step of the last of them
   Busy busy_;
   AgentStatus status_;
   std::string failure_;

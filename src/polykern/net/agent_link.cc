@@ -185,6 +185,9 @@ class AgentLink::Parts {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);  // what is not asked for is left out
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
     // gRPC's own back-off, which attempts would share, stays out of ours.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -5,13 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
 
 namespace polykern {
 namespace {
 
-constexpr std::size_t kMostNotes = 8;  // that wait for a client which does not read
+constexpr std::size_t kMostNotes = 8;     // that wait for a client which does not read
+constexpr std::size_t kMostLines = 1000;  // of the log, that wait for the store
 constexpr std::chrono::seconds kRetryCommit{1};
 
 /// Blocks whose bits differ.
@@ -39,6 +41,8 @@ class Rounds::Locked {
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
+  std::unique_lock<std::mutex>& lock() { return lock_; }
+
  private:
   Rounds& rounds_;
   std::unique_lock<std::mutex> lock_;
@@ -53,10 +57,22 @@ Rounds::Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Sto
       coordinator_(algorithm, 0),
       changed_at_(shape_.blocks) {
   if (options.roster.size() > ExactSum::kMaxTerms) throw Error("there are too many clients");
-  if (const auto point = store.Resume()) coordinator_.Load(point->steps, point->state);
+  if (uses_late() && !UsesLateUpdates(algorithm.name())) {
+    throw Error(std::string(options.asynchronous ? "--mode async" : "--stale accept") +
+                " does not go with " + std::string(algorithm.name()) +
+                ": its clients' updates hold for one model only; leave it out, or choose "
+                "--algorithm pof-newton");
+  }
+  if (uses_late()) coordinator_.TakeLateUpdates();
+  std::vector<std::uint64_t> answered;
+  for (const StoredClient& client : store.clients()) {
+    Client& known = clients_[Enrol(client.name)];
+    known.answered = known.committed = client.answered;
+    answered.push_back(client.answered);
+  }
+  if (const auto point = store.Resume()) coordinator_.Load(point->steps, point->state, answered);
   told_ = coordinator_.broadcast();
   std::ranges::fill(changed_at_, told_.step);
-  for (const StoredClient& client : store.clients()) Enrol(client.name);
   for (std::size_t i = 0; i < options.roster.size(); ++i) {
     if (Enrol(options.roster[i]) != i) {
       throw Error("the store has the client '" + options.roster[i] + "' under the number " +
@@ -81,6 +97,10 @@ std::uint64_t Rounds::Enrol(const std::string& name) {
 }
 
 void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
+  if (writing_) {
+    if (log_.size() < kMostLines) log_.push_back({name, event, detail});
+    return;
+  }
   try {
     store_.Log(name, event, detail);
   } catch (const Error& error) {
@@ -102,22 +122,26 @@ std::optional<Ending> Rounds::Refusal(const std::string& name, const Hello& hell
                                       std::to_string(kProtocolVersion) + "; update the older side"};
   }
   const auto known = numbers_.find(name);
-  if (known != numbers_.end()) {
-    if (clients_[known->second].banned_until <= now) return {};
+  if (known != numbers_.end() && clients_[known->second].banned_until > now) {
     return Ending{Kind::kBusy, "sent away for a while, after too many bad updates"};
   }
-  if (!options_.roster.empty()) {
+  if (known == numbers_.end() && !options_.roster.empty()) {
     return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
   }
-  if (clients_.size() >= options_.most_clients) {
+  if (known == numbers_.end() && clients_.size() >= options_.most_clients) {
     return Ending{Kind::kBusy, "the federation has no room for another client"};
+  }
+  const bool replaces = known != numbers_.end() && clients_[known->second].session;
+  if (!replaces && connected_ >= options_.most_connected) {
+    return Ending{Kind::kBusy, "as many clients are connected as the server takes"};
   }
   return {};
 }
 
 Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
                              std::shared_ptr<Peer> peer, Time now) {
-  const Locked locked(*this);
+  Locked locked(*this);
+  written_.wait(locked.lock(), [this] { return !writing_; });  // to enrol takes the store
   const Session session = next_session_++;
   Link& link = links_[session];
   link.peer = std::move(peer);
@@ -155,14 +179,15 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   if (found == links_.end() || !found->second.client || found->second.ending) return;
   Link& link = found->second;
   Client& client = clients_[*link.client];
-  const std::uint64_t step = told_.step;
-  if (updates.step < step || (updates.step == step && uncommitted_)) {
+  const std::uint64_t step = updates.step;
+  const bool late = step < told_.step || (step == told_.step && pending_);
+  if (late && (!uses_late() || finished() || !counts_.trouble.empty())) {
     ++counts_.late;
     return;
   }
-  if (finished()) return Violation(link, updates.step, "the federation has ended", now);
-  if (updates.step == step && client.answered == step + 1) {
-    if (link.answered != step + 1) {  // what it sent before the connection was lost did arrive
+  if (finished()) return Violation(link, step, "the federation has ended", now);
+  if (step < client.answered) {
+    if (link.answered <= step) {  // what it sent before the connection was lost did arrive
       link.answered = step + 1;
       ++counts_.duplicates;
       return;
@@ -173,13 +198,18 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   try {
     coordinator_.Receive(updates);
   } catch (const Error& error) {
-    return Violation(link, updates.step, error.what(), now);
+    return Violation(link, step, error.what(), now);
   }
   client.answered = link.answered = step + 1;
-  answered_.push_back(*link.client);
-  --unanswered_;
+  counted_.push_back({*link.client, step});
   ++counts_.accepted;
-  if (!deadline_) deadline_ = now + options_.deadline;
+  if (step == told_.step) --unanswered_;
+  if (late) {
+    ++counts_.used_late;
+  } else {
+    ++on_time_;
+    if (!deadline_) deadline_ = now + options_.deadline;
+  }
   EndStepIfDue(now);
 }
 
@@ -244,39 +274,74 @@ void Rounds::Expel(const std::string& name, const std::string& why, Time now) {
   EndStepIfDue(now);
 }
 
-void Rounds::EndStepIfDue(Time now) {
-  const std::uint64_t count = answered_.size();
-  if (uncommitted_ || count == 0 || count < options_.quorum.Of(clients_.size())) return;
-  const bool everybody = unanswered_ == 0 || count == clients_.size();
-  if (!everybody && now < *deadline_) return;
-  try {
-    coordinator_.Commit();
-  } catch (const Error& error) {
-    counts_.failure = error.what();
-    return;
-  }
-  uncommitted_ = true;
-  TryCommit(now);
+bool Rounds::Due(Time now) const {
+  if (pending_ || !counts_.failure.empty()) return false;
+  if (options_.asynchronous) return !counted_.empty();
+  if (on_time_ == 0 || on_time_ < options_.quorum.Of(clients_.size())) return false;
+  return unanswered_ == 0 || on_time_ == clients_.size() || now >= *deadline_;
 }
 
-void Rounds::TryCommit(Time now) {
-  std::vector<Rejections> rejected;
-  for (std::size_t k = 0; k < clients_.size(); ++k) {
-    if (clients_[k].rejected > 0) rejected.push_back({k, clients_[k].rejected});
+/// The mutex is held, and stays so if nobody else commits.
+void Rounds::EndStepIfDue(Time now) {
+  if (!Due(now)) return;
+  if (due_) {
+    due_();
+  } else {
+    std::unique_lock<std::mutex> nothing;
+    WriteStep(nothing, now);
   }
-  const std::vector<double> state = coordinator_.Save();
+}
+
+/// Of a lock that is held the mutex is free while the disk works.
+void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
+  if (!pending_) {
+    try {
+      coordinator_.Commit();
+    } catch (const Error& error) {
+      counts_.failure = error.what();
+      return;
+    }
+    pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}});
+    on_time_ = 0;
+    for (std::size_t k = 0; k < clients_.size(); ++k) {
+      const std::uint64_t count = std::exchange(clients_[k].rejected, 0);
+      if (count > 0) pending_->rejected.push_back({k, count});
+    }
+  }
+  const bool elsewhere = lock.owns_lock();
+  const StepCommit step{coordinator_.broadcast().step, pending_->state, pending_->counted,
+                        pending_->rejected};
+  std::string trouble;
+  writing_ = elsewhere;
+  if (elsewhere) lock.unlock();
   try {
-    store_.Commit({coordinator_.broadcast().step, state, answered_, rejected});
+    store_.Commit(step);
   } catch (const DiskFull& full) {
-    counts_.trouble = full.what();
-    try_again_ = now + kRetryCommit;
-    return;
+    trouble = full.what();
   } catch (const Error& error) {
+    if (elsewhere) lock.lock();
     counts_.failure = error.what();
+    writing_ = false;
+    written_.notify_all();
     return;
   }
-  counts_.trouble.clear();
-  for (const Rejections& r : rejected) clients_[r.client].rejected = 0;
+  if (elsewhere) lock.lock();
+  writing_ = false;
+  written_.notify_all();
+  for (const auto& [name, event, detail] : std::exchange(log_, {})) {
+    Log(name, event.c_str(), detail);
+  }
+  counts_.trouble = trouble;
+  if (trouble.empty()) {
+    Publish();
+    EndStepIfDue(now);  // what came late, meanwhile
+  } else {
+    try_again_ = now + kRetryCommit;
+  }
+}
+
+/// The step is on the disk: everybody may hear of it.
+void Rounds::Publish() {
   const Broadcast& next = coordinator_.broadcast();
   for (std::size_t b = 0; b < shape_.blocks; ++b) {
     const std::size_t at = b * shape_.width;
@@ -287,23 +352,39 @@ void Rounds::TryCommit(Time now) {
   }
   told_ = next;
   changes_.clear();
-  answered_.clear();
+  for (const CountedUpdate& update : pending_->counted) {
+    Client& client = clients_[update.client];
+    client.committed = update.step + 1;
+    // Without late updates the next model says as much.
+    if (uses_late() && client.session) links_.at(*client.session).counted = update.step;
+  }
+  pending_.reset();
   deadline_.reset();
-  uncommitted_ = false;
   unanswered_ = connected_;
   for (const auto& [session, link] : links_) {
     if (link.client) wake_.push_back(link.peer);
   }
 }
 
+void Rounds::CommitElsewhere(std::function<void()> due) {
+  const std::lock_guard lock(mutex_);
+  due_ = std::move(due);
+}
+
+void Rounds::Commit(Time now) {
+  Locked locked(*this);
+  if (writing_ || !(pending_ ? now >= try_again_ : Due(now))) return;
+  WriteStep(locked.lock(), now);
+}
+
 void Rounds::Tick(Time now) {
   const Locked locked(*this);
-  if (!counts_.failure.empty()) return;
-  if (uncommitted_) {
-    if (now >= try_again_) TryCommit(now);
-  } else {
-    EndStepIfDue(now);
-  }
+  if (!counts_.failure.empty() || writing_) return;
+  if (!pending_) return EndStepIfDue(now);
+  if (now < try_again_) return;
+  if (due_) return due_();
+  std::unique_lock<std::mutex> nothing;
+  WriteStep(nothing, now);
 }
 
 std::shared_ptr<const std::string> Rounds::ChangeSince(std::uint64_t step) {
@@ -334,12 +415,19 @@ Outgoing Rounds::Take(Session session) {
   if (!link.welcomed) {
     std::vector<std::uint32_t> all(shape_.blocks);
     std::iota(all.begin(), all.end(), 0U);
-    Welcome welcome{kProtocolVersion, *link.client, configuration_,
-                    TakeBlocks(shape_, told_, std::move(all))};
+    Welcome welcome{kProtocolVersion,
+                    *link.client,
+                    configuration_,
+                    TakeBlocks(shape_, told_, std::move(all)),
+                    clients_[*link.client].committed,
+                    uses_late()};
     welcome.model.finished = finished();
     link.welcomed = true;
     link.sent = told_.step;
     return {std::make_shared<const std::string>(Encode(welcome)), {}};
+  }
+  if (const auto counted = std::exchange(link.counted, {})) {
+    return {std::make_shared<const std::string>(Encode(Rejection{*counted, ""})), {}};
   }
   if (link.sent == told_.step) return {};
   auto message = ChangeSince(link.sent);
@@ -354,7 +442,7 @@ RoundsStatus Rounds::status() const {
   status.finished = finished();
   status.enrolled = clients_.size();
   status.connected = connected_;
-  status.answered = answered_.size();
+  status.answered = counted_.size();
   return status;
 }
 

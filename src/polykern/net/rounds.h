@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,10 +36,17 @@ struct RoundsOptions {
   /// After a step's first update, the step ends when a quorum has answered and either everybody
   /// who is connected has, or this much time has passed.
   std::chrono::milliseconds deadline{10'000};
+  /// Updates for steps that have ended count in the open one, beyond its quorum; else they are
+  /// dropped. For algorithms with UsesLateUpdates.
+  bool use_late = false;
+  /// No rounds: every update is applied as it comes, late or not, and quorum and deadline mean
+  /// nothing. A step is what came while the one before it was written. For the same algorithms.
+  bool asynchronous = false;
   std::uint64_t steps = 0;  ///< the federation ends after so many; 0: never
   /// The only clients, numbered in this order; empty: whoever has a certificate, as they come.
   std::vector<std::string> roster = {};
-  std::size_t most_clients = 10'000;  ///< enrolled, unless there is a roster
+  std::size_t most_clients = 10'000;    ///< enrolled, unless there is a roster
+  std::size_t most_connected = 10'000;  ///< at one time; others are told when to come back
   /// When somebody for whom there is no room shall come back.
   std::chrono::milliseconds retry_earliest{1'000};
   std::chrono::milliseconds retry_latest{30'000};
@@ -71,6 +81,7 @@ struct RoundsStatus {
   std::size_t connected = 0;
   std::uint64_t answered = 0;  ///< updates of the open step
   std::uint64_t accepted = 0;
+  std::uint64_t used_late = 0;   ///< of these for a step that had ended
   std::uint64_t late = 0;        ///< updates for a step that had ended, dropped
   std::uint64_t duplicates = 0;  ///< sent again after a lost connection, dropped
   std::uint64_t rejected = 0;
@@ -98,7 +109,7 @@ class Rounds {
   };
 
   /// Goes on where the store is. Algorithm and store must outlive it. Throws Error if the store
-  /// does not fit.
+  /// does not fit, or the algorithm cannot do what the options want.
   Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Store& store,
          const RoundsOptions& options);
 
@@ -121,13 +132,24 @@ class Rounds {
   /// called a few times in a deadline.
   void Tick(Time now);
 
+  /// Who ends a step writes it, while all others wait for the disk. With this it is left to a
+  /// thread of the caller's: `due` is called when there is a step to write, with a lock held, so
+  /// it should only wake that thread, which calls Commit. Empty: as before.
+  void CommitElsewhere(std::function<void()> due);
+  /// Ends and writes the step that is due, if one is, and tells of it. Others go on meanwhile.
+  void Commit(Time now);
+
+  /// When somebody for whom there is no room shall come back.
+  Busy RetryWindow(const std::string& reason) const;
+
   RoundsStatus status() const;
 
  private:
   struct Client {
     std::string name;
-    std::uint64_t answered = 0;  // 1 + the last step it answered
-    std::uint64_t rejected = 0;  // since the last commit
+    std::uint64_t answered = 0;   // 1 + the last step it answered
+    std::uint64_t committed = 0;  // and the same of those on the disk
+    std::uint64_t rejected = 0;   // since the last commit
     std::size_t violations = 0;
     Time banned_until{};
     std::optional<Session> session;
@@ -136,23 +158,33 @@ class Rounds {
     std::optional<std::uint64_t> client;  // none: refused
     std::shared_ptr<Peer> peer;
     bool welcomed = false;
-    std::uint64_t sent = 0;      // the newest model it was given
-    std::uint64_t answered = 0;  // 1 + the last step it answered on this connection
+    std::uint64_t sent = 0;                // the newest model it was given
+    std::uint64_t answered = 0;            // 1 + the last step it answered on this connection
+    std::optional<std::uint64_t> counted;  // the newest of its updates on the disk, if not told
     std::deque<std::string> notes;
     std::optional<Ending> ending;
   };
   class Locked;
+
+  /// A step that has ended and is not known to be on the disk.
+  struct Pending {
+    std::vector<double> state;
+    std::vector<CountedUpdate> counted;
+    std::vector<Rejections> rejected;
+  };
 
   std::uint64_t Enrol(const std::string& name);
   std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
   void End(Link& link, Ending::Kind kind, const std::string& reason);
   void Detach(Link& link);
   void Violation(Link& link, std::uint64_t step, const std::string& reason, Time now);
+  bool Due(Time now) const;
   void EndStepIfDue(Time now);
-  void TryCommit(Time now);
+  void WriteStep(std::unique_lock<std::mutex>& lock, Time now);
+  void Publish();
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
   void Log(const std::string& name, const char* event, const std::string& detail);
-  Busy RetryWindow(const std::string& reason) const;
+  bool uses_late() const { return options_.use_late || options_.asynchronous; }
   bool finished() const { return options_.steps > 0 && told_.step >= options_.steps; }
 
   const ModelShape shape_;
@@ -170,10 +202,15 @@ class Rounds {
   std::unordered_map<Session, Link> links_;
   Session next_session_ = 1;
   std::size_t connected_ = 0;
-  std::size_t unanswered_ = 0;           // connected, and not counted in the open step
-  std::vector<std::uint64_t> answered_;  // numbers counted in the open step
-  std::optional<Time> deadline_;         // of the open step
-  bool uncommitted_ = false;             // the coordinator is a step ahead of the store
+  std::size_t unanswered_ = 0;          // connected, and have not answered told_
+  std::vector<CountedUpdate> counted_;  // in the open step
+  std::size_t on_time_ = 0;             // of these, those that answer it
+  std::optional<Time> deadline_;        // of the open step
+  std::optional<Pending> pending_;      // then the coordinator is a step ahead of told_
+  bool writing_ = false;                // the store is in use, without the mutex
+  std::condition_variable written_;
+  std::vector<std::array<std::string, 3>> log_;  // what came meanwhile
+  std::function<void()> due_;
   Time try_again_{};
   RoundsStatus counts_;
   std::vector<std::shared_ptr<Peer>> wake_;

@@ -1,9 +1,13 @@
 #include "polykern/net/rounds.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -299,6 +303,162 @@ TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
   EXPECT_THAT(Expect<ModelChange>(a).values, ElementsAre(-3, -3, -3, -3));
   Start();
   EXPECT_EQ(step(), 1U);
+}
+
+/// Rounds of pof-newton, whose updates are as good when they come late.
+class RoundsWithLateUpdates : public RoundsOfAFederation {
+ protected:
+  RoundsWithLateUpdates() {
+    configuration_.algorithm = "pof-newton";
+    algorithm_ = MakeAlgorithm(configuration_);
+    options_.use_late = true;
+    options_.quorum.count = 1;
+    options_.deadline = milliseconds(0);
+  }
+  void AnswerLate(const TestClient& client, std::uint64_t step) { Answer(client, step, 0, 0.5F); }
+  std::uint64_t AcceptedOf(std::size_t client) { return store_->clients().at(client).accepted; }
+  std::uint64_t AnsweredOf(std::size_t client) { return store_->clients().at(client).answered; }
+};
+
+TEST_F(RoundsWithLateUpdates, CountThemInTheOpenStepOnceAndBeyondTheQuorum) {
+  Start();
+  const TestClient fast = Join("a");
+  const TestClient slow = Join("b");
+  EXPECT_TRUE(Expect<Welcome>(slow).uses_late);
+  AnswerLate(fast, 0);
+  AnswerLate(fast, 1);
+  ASSERT_EQ(step(), 2U);
+  AnswerLate(slow, 0);
+  EXPECT_EQ(step(), 2U) << "it is no quorum";
+  EXPECT_EQ(rounds_->status().used_late, 1U);
+  AnswerLate(slow, 0);
+  EXPECT_THAT(Expect<Rejection>(slow).reason, HasSubstr("answered already"));
+  EXPECT_EQ(Expect<ModelChange>(slow).step, 2U) << "and no word of what is not on the disk";
+  AnswerLate(slow, 2);  // once more in the same step: another sample
+  EXPECT_EQ(step(), 3U);
+  const auto counted = Expect<Rejection>(slow);
+  EXPECT_EQ(counted.reason, "");
+  EXPECT_EQ(counted.step, 2U) << "the newest says it for all";
+  EXPECT_EQ(Expect<ModelChange>(slow).step, 3U);
+  EXPECT_EQ(rounds_->status().accepted, 4U);
+  EXPECT_EQ(AcceptedOf(1), 2U);
+  EXPECT_EQ(AnsweredOf(1), 3U);
+}
+
+TEST_F(RoundsWithLateUpdates, CountNothingTwiceAfterARestart) {
+  Start();
+  AnswerLate(Join("a"), 0);
+  const TestClient slow = Join("b");
+  AnswerLate(slow, 0);  // late, in the open step, and lost with it
+  Start();
+  const TestClient again = Join("b");
+  EXPECT_EQ(Expect<Welcome>(again).answered, 0U) << "so it sends it again";
+  AnswerLate(again, 0);
+  AnswerLate(Join("a"), 1);
+  EXPECT_EQ(step(), 2U);
+  EXPECT_EQ(AcceptedOf(1), 1U);
+  Start();
+  const TestClient third = Join("b");
+  EXPECT_EQ(Expect<Welcome>(third).answered, 1U);
+  AnswerLate(third, 0);
+  EXPECT_EQ(rounds_->status().duplicates, 1U);
+  EXPECT_EQ(rounds_->status().accepted, 0U);
+}
+
+TEST_F(RoundsWithLateUpdates, ApplyEveryUpdateAsItComesWithoutRounds) {
+  options_.use_late = false;
+  options_.asynchronous = true;
+  options_.quorum = {};
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (std::uint64_t n = 0; n < 3; ++n) {  // all answer the model of step 0
+    AnswerLate(clients[n], 0);
+    EXPECT_EQ(step(), n + 1);
+    EXPECT_EQ(store_->Resume()->steps, n + 1);
+  }
+  EXPECT_EQ(rounds_->status().used_late, 2U);
+  AnswerLate(clients[2], 0);
+  EXPECT_EQ(rounds_->status().rejected, 1U);
+  AnswerLate(clients[2], 3);
+  EXPECT_EQ(step(), 4U);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(AcceptedOf(k), k == 2 ? 2U : 1U);
+}
+
+TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
+  // Every update that one of four threads sends counts once, in the step after the one that is
+  // being written, whoever comes first.
+  options_.asynchronous = true;
+  options_.roster = {"a", "b", "c", "d"};
+  Start();
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  bool due = false;
+  rounds_->CommitElsewhere([&] {
+    const std::lock_guard lock(mutex);
+    due = true;
+    changed.notify_one();
+  });
+  std::jthread committer([&](const std::stop_token& stop) {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex);
+        if (!changed.wait(lock, stop, [&] { return due; })) return;
+        due = false;
+      }
+      rounds_->Commit(now_);
+    }
+  });
+  constexpr std::uint64_t kSent = 50;
+  {
+    std::vector<std::jthread> senders;
+    for (const std::string& name : options_.roster) {
+      senders.emplace_back([this, name] {
+        const TestClient client = Join(name);
+        std::uint64_t next = 0;
+        for (std::uint64_t sent = 0; sent < kSent;) {
+          const std::uint64_t now = step();
+          if (now < next) continue;
+          AnswerLate(client, now);
+          next = now + 1;
+          ++sent;
+        }
+      });
+    }
+  }
+  while (rounds_->status().answered > 0) std::this_thread::yield();
+  committer.request_stop();
+  committer.join();
+  rounds_->CommitElsewhere({});
+  EXPECT_EQ(rounds_->status().accepted, 4 * kSent);
+  EXPECT_EQ(rounds_->status().rejected + rounds_->status().late, 0U);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(AcceptedOf(k), kSent);
+  // And each is a sample of kernel 0's regression: the last but one of its numbers.
+  const std::vector<double> state = store_->Resume()->state;
+  EXPECT_EQ(state[state.size() / configuration_.options.kernels - 2], 4.0 * kSent);
+}
+
+TEST_F(RoundsOfAFederation, RefuseLateUpdatesWhereTheyMeanNothing) {
+  options_.use_late = true;
+  EXPECT_THAT(Complaint([&] { Start(); }),
+              AllOf(HasSubstr("--stale accept"), HasSubstr("pof-mkl")));
+  options_.use_late = false;
+  options_.asynchronous = true;
+  EXPECT_THAT(Complaint([&] { Start(); }), HasSubstr("--mode async does not go with pof-mkl"));
+}
+
+TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {
+  options_.most_connected = 2;
+  options_.retry_earliest = milliseconds(500);
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  const auto busy = Expect<Busy>(clients[2]);
+  EXPECT_EQ(busy.earliest_milliseconds, 500U);
+  EXPECT_EQ(busy.latest_milliseconds, 30000U);
+  EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBusy);
+  Expect<Welcome>(Join("b"));  // takes its own place
+  EXPECT_EQ(rounds_->status().connected, 2U);
+  rounds_->Leave(clients[0].session, now_);
+  Expect<Welcome>(Join("c"));
 }
 
 TEST_F(RoundsOfAFederation, RefuseAStoreWhoseClientsHaveOtherNumbers) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -75,6 +76,18 @@ class Call final : public grpc::ServerGenericBidiReactor,
     self_ = shared_from_this();
     done_ = std::move(done);
     End(status);
+  }
+
+  /// The last message is when to come back.
+  void TurnAway(const Busy& busy, std::function<void()> done) {
+    self_ = shared_from_this();
+    done_ = std::move(done);
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    end_ = StatusOf({Ending::Kind::kBusy, busy.reason});
+    out_ = ShareBytes(std::make_shared<const std::string>(Encode(busy)));
+    writing_ = true;
+    StartWrite(&out_);
   }
 
   bool SilentSince(Rounds::Time time) const {
@@ -230,6 +243,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       credentials = Credentials(paths);
     }
     const auto milliseconds = [](auto time) { return static_cast<int>(time.count()); };
+    TrustGrpcsLocks();
     grpc::ServerBuilder builder;
     builder.RegisterCallbackGenericService(this);
     builder.SetMaxReceiveMessageSize(static_cast<int>(LongestClientMessage(shape)));
@@ -238,6 +252,10 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    // Nobody compresses, and nothing shall be unpacked here.
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     int port = 0;
     builder.AddListeningPort(options.listen, credentials, &port);
@@ -247,6 +265,12 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
                   "; is the address right, and the port free?");
     }
     address_ = options.listen.substr(0, options.listen.rfind(':')) + ":" + std::to_string(port);
+    rounds_.CommitElsewhere([this] {
+      const std::lock_guard lock(due_mutex_);
+      due_ = true;
+      due_changed_.notify_one();
+    });
+    committer_ = std::jthread([this](const std::stop_token& stop) { CommitSteps(stop); });
     ticker_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
   }
 
@@ -258,8 +282,11 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     }
     server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
     server_->Wait();
-    std::unique_lock lock(mutex_);
-    gone_.wait(lock, [this] { return calls_.empty(); });
+    {
+      std::unique_lock lock(mutex_);
+      gone_.wait(lock, [this] { return calls_.empty(); });
+    }
+    rounds_.CommitElsewhere({});
   }
 
   grpc::ServerGenericBidiReactor* CreateReactor(
@@ -268,14 +295,19 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     Verdict who = WhoIs(*context, certificate);
     const auto call = std::make_shared<Call>(rounds_, std::move(who), std::move(certificate));
     std::list<std::shared_ptr<Call>>::iterator place;
-    bool room = false;
+    const char* crowded = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      room = calls_.size() < options_.most_connections;
+      std::size_t& own = calls_of_[call->who().name];
+      if (calls_.size() >= options_.most_connections) crowded = "the server has no room";
+      if (own >= options_.most_of_one) crowded = "this client has too many connections";
+      ++own;
       place = calls_.insert(calls_.end(), call);
     }
     const auto done = [this, place] {
       const std::lock_guard lock(mutex_);
+      const auto own = calls_of_.find((*place)->who().name);
+      if (--own->second == 0) calls_of_.erase(own);
       calls_.erase(place);
       if (calls_.empty()) gone_.notify_all();
     };
@@ -283,8 +315,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       call->Refuse({grpc::StatusCode::UNIMPLEMENTED, "there is no " + context->method()}, done);
     } else if (!call->who().good()) {
       call->Refuse({grpc::StatusCode::UNAUTHENTICATED, call->who().reason}, done);
-    } else if (!room) {
-      call->Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, "the server has no room"}, done);
+    } else if (crowded != nullptr) {
+      call->TurnAway(rounds_.RetryWindow(crowded), done);
     } else {
       call->Begin(done);
     }
@@ -307,6 +339,18 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     const auto shown = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
     if (!shown.empty()) certificate = Text(shown.front());
     return admission_->Check(certificate);
+  }
+
+  /// Writes steps to the disk and tells of them, while others receive.
+  void CommitSteps(const std::stop_token& stop) {
+    for (;;) {
+      {
+        std::unique_lock lock(due_mutex_);
+        if (!due_changed_.wait(lock, stop, [this] { return due_; })) return;
+        due_ = false;
+      }
+      rounds_.Commit(Now());
+    }
   }
 
   /// What has to be done from time to time.
@@ -350,7 +394,12 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   std::mutex mutex_;  // for the calls
   std::condition_variable gone_;
   std::list<std::shared_ptr<Call>> calls_;
+  std::unordered_map<std::string, std::size_t> calls_of_;  // by name
+  std::mutex due_mutex_;                                   // for due_
+  std::condition_variable_any due_changed_;
+  bool due_ = false;  // there is a step to write
   std::unique_ptr<grpc::Server> server_;
+  std::jthread committer_;
   std::jthread ticker_;
 };
 

@@ -15,8 +15,9 @@ struct ServerOptions {
   /// No encryption, and clients are who they say: for trials on one machine. Refuses to listen
   /// anywhere but on the loopback.
   bool insecure = false;
-  bool insecure_anywhere = false;  ///< does not refuse
-  std::size_t most_connections = 20'000;
+  bool insecure_anywhere = false;         ///< does not refuse
+  std::size_t most_connections = 20'000;  ///< with those that have not said hello
+  std::size_t most_of_one = 8;            ///< of one client; one of them takes part: the newest
   std::chrono::milliseconds hello_time{10'000};  ///< a connection must say hello by then
   std::chrono::milliseconds keepalive{10'000};   ///< a silent peer is asked whether it is there
 };

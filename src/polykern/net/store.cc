@@ -117,13 +117,16 @@ class Store::Parts {
     const auto bytes = std::as_bytes(step.state);
     const auto sum = SumOf(bytes);
     Transaction transaction(database_);
-    sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.answered.size())).Bind(3, now).Run();
+    sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
     // The newest two stay: this one and the one before.
     sql_->delete_state.Bind(1, Signed(steps_)).Run();
     sql_->insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
-    for (const std::uint64_t client : step.answered) {
-      assert(client < numbers_.size());
-      sql_->accept.Bind(1, Signed(client)).Bind(2, now).Bind(3, steps).Run();
+    for (const CountedUpdate& update : step.counted) {
+      assert(update.client < numbers_.size() && update.step < step.steps);
+      sql_->accept.Bind(1, Signed(update.client))
+          .Bind(2, now)
+          .Bind(3, Signed(update.step + 1))
+          .Run();
     }
     for (const Rejections& rejected : step.rejected) {
       assert(rejected.client < numbers_.size());

@@ -44,10 +44,16 @@ struct Rejections {
   std::uint64_t count = 0;
 };
 
+/// An update that counts.
+struct CountedUpdate {
+  std::uint64_t client = 0;  ///< its number
+  std::uint64_t step = 0;    ///< that it answers
+};
+
 struct StepCommit {
   std::uint64_t steps = 0;                    ///< committed with this one: more than before
   std::span<const double> state;              ///< Coordinator::Save after it
-  std::span<const std::uint64_t> answered;    ///< numbers of the clients counted in it, each once
+  std::span<const CountedUpdate> counted;     ///< those in it; of a client: later and later steps
   std::span<const Rejections> rejected = {};  ///< since the last commit
 };
 

@@ -37,7 +37,9 @@ std::vector<double> StateOf(std::uint64_t steps, std::size_t size = 100) {
 
 void Commit(Store& store, std::uint64_t steps, std::vector<std::uint64_t> answered = {},
             std::size_t size = 100) {
-  store.Commit({.steps = steps, .state = StateOf(steps, size), .answered = answered});
+  std::vector<CountedUpdate> counted;
+  for (const std::uint64_t client : answered) counted.push_back({client, steps - 1});
+  store.Commit({.steps = steps, .state = StateOf(steps, size), .counted = counted});
 }
 
 /// SQL on the file itself, as a vandal would.
@@ -72,7 +74,7 @@ TEST_F(AStore, GivesBackTheNewestStepAfterReopening) {
     EXPECT_EQ(store.Enrol("b"), 0U);
     for (std::uint64_t steps = 1; steps <= 5; ++steps) Commit(store, steps, {steps % 2});
     const Rejections rejected[] = {{.client = 1, .count = 3}};
-    store.Commit({.steps = 6, .state = StateOf(6), .answered = {}, .rejected = rejected});
+    store.Commit({.steps = 6, .state = StateOf(6), .counted = {}, .rejected = rejected});
   }
   Store store(path, kConfiguration);
   const auto point = store.Resume();
@@ -94,14 +96,14 @@ TEST_F(AStore, GivesBackTheNewestStepAfterReopening) {
 
 TEST_F(AStore, KeepsEveryBitOfAState) {
   const std::vector<double> odd{-0.0, 5e-324, 1.7976931348623157e308, 0.1, -1.0 / 3};
-  Store(path, kConfiguration).Commit({.steps = 1, .state = odd, .answered = {}});
+  Store(path, kConfiguration).Commit({.steps = 1, .state = odd, .counted = {}});
   const auto state = Store(path, kConfiguration).Resume()->state;
   ASSERT_EQ(state.size(), odd.size());
   EXPECT_EQ(std::memcmp(state.data(), odd.data(), odd.size() * sizeof(double)), 0);
 }
 
 TEST_F(AStore, TakesAStateWithoutNumbers) {
-  Store(path, kConfiguration).Commit({.steps = 1, .state = {}, .answered = {}});
+  Store(path, kConfiguration).Commit({.steps = 1, .state = {}, .counted = {}});
   EXPECT_EQ(Store(path, kConfiguration).Resume()->steps, 1U);
 }
 

@@ -87,6 +87,8 @@ std::string Encode(const Welcome& welcome) {
   out.set_client(welcome.client);
   out.mutable_configuration()->insert(welcome.configuration.begin(), welcome.configuration.end());
   PutModel(welcome.model, *out.mutable_model());
+  out.set_answered(welcome.answered);
+  out.set_uses_late(welcome.uses_late);
   return message.SerializeAsString();
 }
 
@@ -134,7 +136,9 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
       return Welcome{in.version(),
                      in.client(),
                      {in.configuration().begin(), in.configuration().end()},
-                     GetModel(in.model())};
+                     GetModel(in.model()),
+                     in.answered(),
+                     in.uses_late()};
     }
     case v1::ServerMessage::kModel:
       return GetModel(message.model());

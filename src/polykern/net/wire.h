@@ -38,9 +38,12 @@ struct Welcome {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t client = 0;
   ConfigurationTexts configuration = {};
-  ModelChange model = {};  ///< with every block
+  ModelChange model = {};      ///< with every block
+  std::uint64_t answered = 0;  ///< 1 + the last step whose update is on the server's disk; 0: none
+  bool uses_late = false;      ///< updates for earlier steps count, too
 };
 
+/// What became of an update. Without a reason it counts, and is on the server's disk.
 struct Rejection {
   std::uint64_t step = 0;
   std::string reason = {};
