@@ -28,4 +28,7 @@ void AddStoreCommand(CLI::App& program);
 void AddServeCommand(CLI::App& program);
 void AddJoinCommand(CLI::App& program);
 
+/// Many clients in one process, to see what a server bears.
+void AddLoadCommand(CLI::App& program);
+
 }  // namespace polykern

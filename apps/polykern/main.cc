@@ -40,6 +40,7 @@ int Run(int argc, char** argv) {
   polykern::AddDataCommand(program);
   polykern::AddServeCommand(program);
   polykern::AddJoinCommand(program);
+  polykern::AddLoadCommand(program);
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace polykern {
+
+/// What one client shows and trusts, as PEM texts.
+struct LoadIdentity {
+  std::string authority;
+  std::string certificate;
+  std::string key;
+};
+
+struct LoadOptions {
+  std::string server = "127.0.0.1:7433";       ///< HOST:PORT
+  std::vector<LoadIdentity> identities = {};   ///< as many clients, each another name
+  std::size_t connecting = 64;                 ///< at once, at most
+  std::chrono::milliseconds patience{60'000};  ///< without any progress, before giving up
+  std::uint64_t seed = 0;                      ///< of the samples
+};
+
+/// What was seen while it was measured. A client's latency is the time from its update to the next
+/// model: the other clients, the server and the disk.
+struct LoadFigures {
+  double seconds = 0;
+  std::uint64_t steps = 0;             ///< that ended
+  std::uint64_t updates = 0;           ///< that a newer model has answered
+  std::vector<double> latencies = {};  ///< seconds, of each of them, sorted
+  std::uint64_t sent_bytes = 0;        ///< of messages, without the transport's own
+  std::uint64_t received_bytes = 0;
+  std::uint64_t rejected = 0;  ///< updates, since the beginning
+};
+
+/// Many clients of a federation in one process, each with a connection, a private state and samples
+/// of its own: what it takes to see how a server bears them. They learn as agents do, and keep
+/// nothing on a disk.
+///
+/// The constructor starts them and returns when all are welcomed; each answers every model at once,
+/// until destroyed. Everything throws Error if a client is refused, if a connection ends, or if
+/// nothing happens for too long. One thread at a time.
+class Load {
+ public:
+  explicit Load(const LoadOptions& options);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  /// Waits until so many more steps have ended for every client.
+  void WaitForSteps(std::uint64_t steps);
+  LoadFigures Measure(std::chrono::milliseconds time);
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The value below which a share of sorted numbers lies; 0 if there are none.
+double Percentile(const std::vector<double>& sorted, double share);
+
+}  // namespace polykern
