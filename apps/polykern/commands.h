@@ -24,9 +24,10 @@ void AddPkiCommand(CLI::App& program);
 /// store show, export and prune.
 void AddStoreCommand(CLI::App& program);
 
-/// The real federation: its server, and the agent beside a data stream.
+/// The real federation: its server, the agent beside a data stream, and how the server is.
 void AddServeCommand(CLI::App& program);
 void AddJoinCommand(CLI::App& program);
+void AddStatusCommand(CLI::App& program);
 
 /// Many clients in one process, to see what a server bears.
 void AddLoadCommand(CLI::App& program);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,6 +17,7 @@
 #include "polykern/data/source.h"
 #include "polykern/net/agent.h"
 #include "sample_reader.h"
+#include "waiting_samples.h"
 
 namespace polykern {
 namespace {
@@ -27,10 +30,11 @@ struct JoinOptions {
   ReaderOptions reader;
   std::string input = "-";
   bool strict = false;
-  bool wait = false;      ///< every sample waits for a step of its own
-  bool no_wait = false;   ///< not even those of a file
-  double give_up = 0;     ///< seconds without a connection; 0: never
-  double keepalive = 10;  ///< seconds
+  std::size_t pending = 10'000;  ///< predictions that may wait for their labels
+  bool wait = false;             ///< every sample waits for a step of its own
+  bool no_wait = false;          ///< not even those of a file
+  double give_up = 0;            ///< seconds without a connection; 0: never
+  double keepalive = 10;         ///< seconds
 };
 
 struct Counts {
@@ -75,43 +79,108 @@ void Report(const InputSample& sample, double prediction, std::uint64_t step) {
   if (!std::cout) throw Error("standard output cannot be written to");
 }
 
+/// An agent beside its input, from the first model to the input's end.
+class Session {
+ public:
+  explicit Session(const JoinOptions& o) : o_(o), agent_(o.agent), waiting_(o.pending) {
+    const bool is_file = o.input != "-" && !o.input.starts_with("tcp://");
+    wait_ = o.wait || (is_file && !o.no_wait);
+    Patiently(agent_, o.give_up, [&](auto time) {
+      if (!agent_.status().ready) agent_.WaitForStep(time);
+      return agent_.status().ready;
+    });
+    federation_ = agent_.configuration();
+    scale_ = ScaleOf(federation_);
+    learnt_before_ = is_file ? agent_.position() : 0;
+  }
+
+  void Run(std::istream& input) {
+    SampleReader reader(input, o_.input == "-" ? "standard input" : o_.input, federation_,
+                        o_.reader);
+    InputSample sample;
+    while (reader.Next(sample)) {
+      try {
+        if (!sample.problem.empty()) throw UnusableSample(sample.problem);
+        Take(sample);
+      } catch (const UnusableSample& error) {
+        if (o_.strict) throw;
+        if (sample.line <= learnt_before_) continue;  // an earlier process has told it
+        ++counts_.bad;
+        std::cerr << "polykern: " << error.what() << "; skipped" << std::endl;
+      }
+    }
+    Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitUntilCounted(time); });
+    std::cerr << "polykern: " << Count(counts_.samples, "sample") << ", " << counts_.learnt
+              << " learnt; " << Count(counts_.bad, "bad line") << ", "
+              << Count(counts_.clipped, "value") << " clipped; " << waiting_.size()
+              << " still without a label, " << waiting_.forgotten() << " forgotten" << std::endl;
+  }
+
+ private:
+  [[noreturn]] void Refuse(const InputSample& sample, const std::string& why) const {
+    throw UnusableSample((o_.input == "-" ? "standard input" : o_.input) + ", line " +
+                         std::to_string(sample.line) + ": " + why);
+  }
+
+  void Take(const InputSample& sample) {
+    // What an earlier process has learnt of a file is only looked at for who still waits.
+    const bool again = sample.line <= learnt_before_;
+    if (sample.x.empty()) {
+      const auto x = waiting_.Take(sample.id);
+      if (again) return;
+      if (!x) Refuse(sample, "no sample " + sample.id + " waits for a label");
+      WaitForStep();
+      agent_.Predict(*x);  // with the model of now: that is what can be learnt from
+      Learn(sample);
+      return;
+    }
+    if (again && (sample.y || !sample.named)) return;
+    std::vector<float> x(federation_.problem.dimension);
+    const std::size_t clipped = scale_.ScaleInputs(sample.x, x);
+    if (!std::ranges::all_of(x, [](float value) { return std::isfinite(value); })) {
+      Refuse(sample, "an input is too large for a number of 32 bits");
+    }
+    if (!again) {
+      WaitForStep();
+      const AgentPrediction prediction = agent_.Predict(x);
+      ++counts_.samples;
+      counts_.clipped += clipped;
+      Report(sample, scale_.UnscaleLabel(prediction.value), prediction.step);
+    }
+    if (sample.y) {
+      Learn(sample);
+    } else if (sample.named) {
+      waiting_.Add(sample.id, std::move(x));
+    }
+  }
+
+  void Learn(const InputSample& sample) {
+    counts_.clipped += scale_.ClipsLabel(*sample.y) ? 1 : 0;
+    try {
+      counts_.learnt += agent_.Learn(scale_.ScaleLabel(*sample.y), sample.line) ? 1 : 0;
+    } catch (const UnusableSample& error) {
+      Refuse(sample, error.what());
+    }
+  }
+
+  void WaitForStep() {
+    if (!wait_) return;
+    Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitForStep(time); });
+  }
+
+  const JoinOptions& o_;
+  Agent agent_;
+  bool wait_ = false;
+  FederationConfiguration federation_;
+  Scale scale_;
+  std::uint64_t learnt_before_ = 0;  // lines of a file, by an earlier process
+  WaitingSamples waiting_;
+  Counts counts_;
+};
+
 void Execute(const JoinOptions& o) {
   const std::shared_ptr<std::istream> input = OpenInput(o.input);
-  const bool is_file = o.input != "-" && !o.input.starts_with("tcp://");
-  const bool wait = o.wait || (is_file && !o.no_wait);
-  Agent agent(o.agent);
-  Patiently(agent, o.give_up, [&](auto time) {
-    if (!agent.status().ready) agent.WaitForStep(time);
-    return agent.status().ready;
-  });
-  const FederationConfiguration federation = agent.configuration();
-  const Scale scale = ScaleOf(federation);
-  SampleReader reader(*input, o.input == "-" ? "standard input" : o.input, federation, o.reader);
-  const std::uint64_t learnt_before = is_file ? agent.position() : 0;
-  InputSample sample;
-  Counts counts;
-  std::vector<float> x(federation.problem.dimension);
-  while (reader.Next(sample)) {
-    if (sample.line <= learnt_before) continue;
-    if (!sample.problem.empty()) {
-      if (o.strict) throw Error(sample.problem);
-      ++counts.bad;
-      std::cerr << "polykern: " << sample.problem << "; skipped" << std::endl;
-      continue;
-    }
-    if (wait) Patiently(agent, o.give_up, [&](auto time) { return agent.WaitForStep(time); });
-    counts.clipped += scale.ScaleInputs(sample.x, x);
-    const AgentPrediction prediction = agent.Predict(x);
-    ++counts.samples;
-    Report(sample, scale.UnscaleLabel(prediction.value), prediction.step);
-    if (!sample.y) continue;
-    counts.clipped += scale.ClipsLabel(*sample.y) ? 1 : 0;
-    counts.learnt += agent.Learn(scale.ScaleLabel(*sample.y), sample.line) ? 1 : 0;
-  }
-  Patiently(agent, o.give_up, [&](auto time) { return agent.WaitUntilCounted(time); });
-  std::cerr << "polykern: " << Count(counts.samples, "sample") << ", " << counts.learnt
-            << " learnt; " << Count(counts.bad, "bad line") << ", "
-            << Count(counts.clipped, "value") << " clipped" << std::endl;
+  Session(o).Run(*input);
 }
 
 }  // namespace
@@ -141,6 +210,12 @@ void AddJoinCommand(CLI::App& program) {
                   "Column of the label (default: what the server says, or y)");
   join.add_option("--id", o->reader.id, "Column that names a sample")->capture_default_str();
   join.add_flag("--strict", o->strict, "Stop at a bad line (default: report and skip it)");
+  join.add_flag("--report", o->agent.report,
+                "Tell the server how well this agent predicts: mean squared error and regret");
+  join.add_option("--pending", o->pending,
+                  "Most samples that wait for their labels; of more, the oldest is forgotten")
+      ->check(WholeNumber(0))
+      ->capture_default_str();
   auto* const wait = join.add_flag("--wait", o->wait,
                                    "Every sample waits for a step of its own (default for files)");
   join.add_flag("--no-wait", o->no_wait,

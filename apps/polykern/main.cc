@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_tree.h"
 #include "commands.h"
 #include "config_file.h"
-#include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
 #include "polykern/sim/result.h"
@@ -40,6 +40,7 @@ int Run(int argc, char** argv) {
   polykern::AddDataCommand(program);
   polykern::AddServeCommand(program);
   polykern::AddJoinCommand(program);
+  polykern::AddStatusCommand(program);
   polykern::AddLoadCommand(program);
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);

@@ -43,14 +43,4 @@ CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
 CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);
 std::chrono::milliseconds Milliseconds(double seconds);
 
-/// The commands that the first arguments name, from the outside in: {data, get}; may be empty.
-std::vector<const CLI::App*> FindCommands(const CLI::App& program,
-                                          const std::vector<std::string>& arguments);
-
-/// The names of the commands below this one, with commas.
-std::string CommandNames(const CLI::App& command);
-
-/// "polykern data get" for {data, get}.
-std::string CommandText(const std::vector<const CLI::App*>& commands);
-
 }  // namespace polykern

@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr int kDeepest = 32;  // lists in lists, and so on
 
 /// A number, or Error.
 double NumberIn(const Cell& cell, const std::string& column) {
@@ -26,6 +27,22 @@ double NumberIn(const Cell& cell, const std::string& column) {
 double NumberIn(const Json& value, const std::string& name) {
   if (value.is_number()) return value.get<double>();
   throw Error(Quoted(name) + " is not a number");
+}
+
+/// A name as JSON, for output and for finding the sample again.
+std::string IdOf(const Json& value) {
+  std::string id = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (id.size() <= SampleReader::kLongestId) return id;
+  throw Error("its name is longer than " + std::to_string(SampleReader::kLongestId) + " bytes");
+}
+
+/// Anything that is no JSON becomes a value that is no object.
+Json ParseJson(const std::string& text) {
+  const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest) throw Error("lists within lists, too deep");
+    return true;
+  };
+  return Json::parse(text, not_too_deep, false);
 }
 
 }  // namespace
@@ -42,8 +59,26 @@ SampleReader::SampleReader(std::istream& input, std::string what,
   for (const ColumnRange& column : federation.columns) inputs_.push_back(column.name);
 }
 
+/// The next line without its end, or as much of it as may be; false at the end of the input.
+bool SampleReader::ReadBytes() {
+  using Traits = std::istream::traits_type;
+  text_.clear();
+  too_long_ = false;
+  std::streambuf& in = *input_.rdbuf();
+  for (bool any = false;; any = true) {
+    const auto c = in.sbumpc();
+    if (Traits::eq_int_type(c, Traits::eof())) return any;
+    if (c == '\n') return true;
+    if (text_.size() < kLongestLine) {
+      text_.push_back(Traits::to_char_type(c));
+    } else {
+      too_long_ = true;
+    }
+  }
+}
+
 bool SampleReader::ReadLine() {
-  while (std::getline(input_, text_)) {
+  while (ReadBytes()) {
     ++line_;
     if (text_.ends_with('\r')) text_.pop_back();
     if (line_ == 1 && text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);
@@ -65,6 +100,7 @@ bool SampleReader::Next(InputSample& sample) {
   sample.line = line_;
   sample.id = std::to_string(line_);
   try {
+    if (too_long_) throw Error("longer than " + std::to_string(kLongestLine) + " bytes");
     if (json_) {
       TakeObject(sample);
     } else {
@@ -82,6 +118,7 @@ std::size_t SampleReader::Find(const std::string& name) const {
 }
 
 void SampleReader::TakeHeader() {
+  if (too_long_) throw Error(what_ + ": its first line is too long; is it CSV or JSON lines?");
   for (const char candidate : {'\t', ';'}) {
     if (text_.find(',') == std::string::npos && text_.find(candidate) != std::string::npos) {
       delimiter_ = candidate;
@@ -89,7 +126,14 @@ void SampleReader::TakeHeader() {
   }
   RowScanner scanner(text_, delimiter_, what_);
   scanner.Next();
-  for (const Cell& cell : scanner.cells()) names_.push_back(cell.Unescape());
+  for (const Cell& cell : scanner.cells()) {
+    std::string name = cell.Unescape();
+    if (!name.empty() && Find(name) != kNone) {
+      throw Error(what_ + ": two columns are called " + Quoted(name) +
+                  "; give every column its own name");
+    }
+    names_.push_back(std::move(name));
+  }
   const auto require = [&](const std::string& name) {
     const std::size_t column = Find(name);
     if (column == kNone) {
@@ -117,19 +161,31 @@ void SampleReader::TakeRow(InputSample& sample) const {
                 std::to_string(scanner.cells().size()) + " found");
   }
   const std::vector<Cell>& cells = scanner.cells();
-  for (const std::size_t c : columns_) sample.x.push_back(NumberIn(cells[c], names_[c]));
   double ignored = 0;
   if (ParseCell(cells[target_column_].text, ignored) != CellKind::kMissing) {
     sample.y = NumberIn(cells[target_column_], target_);
   }
-  if (id_column_)
-    sample.id =
-        Json(cells[*id_column_].Unescape()).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (id_column_ && !cells[*id_column_].text.empty()) {
+    sample.id = IdOf(cells[*id_column_].Unescape());
+    sample.named = true;
+  }
+  const auto is_empty = [&](std::size_t c) { return cells[c].text.empty(); };
+  if (sample.named && sample.y && std::ranges::all_of(columns_, is_empty)) return;
+  for (const std::size_t c : columns_) sample.x.push_back(NumberIn(cells[c], names_[c]));
 }
 
 void SampleReader::TakeObject(InputSample& sample) const {
-  const Json object = Json::parse(text_, nullptr, false);
+  const Json object = ParseJson(text_);
   if (!object.is_object()) throw Error("not a JSON object");
+  const auto label = object.find(target_);
+  if (label != object.end() && !label->is_null()) sample.y = NumberIn(*label, target_);
+  if (const auto id = object.find(id_); id != object.end()) {
+    sample.id = IdOf(*id);
+    sample.named = true;
+  }
+  const auto is_absent = [&](const std::string& name) { return !object.contains(name); };
+  const bool no_input = inputs_.empty() ? is_absent("x") : std::ranges::all_of(inputs_, is_absent);
+  if (sample.named && sample.y && no_input) return;
   if (inputs_.empty()) {
     const auto x = object.find("x");
     if (x == object.end() || !x->is_array()) throw Error("there is no list \"x\"");
@@ -144,10 +200,6 @@ void SampleReader::TakeObject(InputSample& sample) const {
     throw Error(std::to_string(sample.x.size()) + " inputs, but the federation works with " +
                 std::to_string(dimension_));
   }
-  const auto label = object.find(target_);
-  if (label != object.end() && !label->is_null()) sample.y = NumberIn(*label, target_);
-  const auto id = object.find(id_);
-  if (id != object.end()) sample.id = id->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace polykern

@@ -11,12 +11,14 @@
 
 namespace polykern {
 
-/// A line of an agent's input.
+/// A line of an agent's input: a sample with its label, a sample without, or the label of an
+/// earlier sample.
 struct InputSample {
   std::uint64_t line = 0;        ///< from 1, the header included
   std::string problem = {};      ///< what is wrong with the line; then the rest means nothing
   std::string id = {};           ///< as JSON: what the line calls itself, or its number
-  std::vector<double> x = {};    ///< inputs, not scaled
+  bool named = false;            ///< the line calls itself so: its label may come later
+  std::vector<double> x = {};    ///< inputs, not scaled; empty: y is an earlier sample's label
   std::optional<double> y = {};  ///< the label, not scaled; none if the line has none
 };
 
@@ -27,9 +29,14 @@ struct ReaderOptions {
 
 /// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
 /// Which, the first line tells. Inputs are the federation's columns; if these have no names, all
-/// columns but label and name (CSV), or the list "x" (JSON). Use it from one thread.
+/// columns but label and name (CSV), or the list "x" (JSON). A line with a name and a label but no
+/// input at all is the label of the sample of that name. Takes any bytes, and no more memory than a
+/// line of kLongestLine needs. Use it from one thread.
 class SampleReader {
  public:
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 22;
+  static constexpr std::size_t kLongestId = 256;
+
   /// `what` is the input's name, for messages.
   SampleReader(std::istream& input, std::string what, const FederationConfiguration& federation,
                const ReaderOptions& options);
@@ -39,6 +46,7 @@ class SampleReader {
 
  private:
   bool ReadLine();
+  bool ReadBytes();
   void TakeHeader();
   void TakeRow(InputSample& sample) const;
   void TakeObject(InputSample& sample) const;
@@ -51,6 +59,7 @@ class SampleReader {
   const std::string target_;
   const std::string id_;
   std::string text_;
+  bool too_long_ = false;  // the line; text_ is its beginning
   std::uint64_t line_ = 0;
   bool started_ = false;
   bool json_ = false;

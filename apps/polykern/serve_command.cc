@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,13 @@
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/metrics_server.h"
 #include "polykern/net/rounds.h"
 #include "polykern/net/server.h"
+#include "polykern/net/server_log.h"
+#include "polykern/net/server_view.h"
 #include "polykern/net/store.h"
+#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {
@@ -28,6 +34,8 @@ struct ServeOptions {
   RoundsOptions rounds;
   FederationConfiguration federation;
   std::string store = "store.db";
+  ServerLogOptions log = {.text = "-", .audit = {}};
+  std::string metrics;  ///< HOST:PORT; empty: none
   std::vector<std::string> columns;
   std::vector<DeclaredRange> ranges;
   std::string target;
@@ -108,6 +116,13 @@ void Complete(ServeOptions& o) {
   o.server.most_connections = 2 * o.rounds.most_connected + o.server.most_of_one;
   o.rounds.deadline = Milliseconds(o.deadline);
   o.server.keepalive = Milliseconds(o.keepalive);
+  if (o.log.text == "none") o.log.text.clear();
+}
+
+/// What is wrong for now; empty: nothing.
+std::string TroubleOf(const RoundsStatus& status, const FederationServer& server) {
+  if (!status.failure.empty()) return status.failure;
+  return !status.trouble.empty() ? status.trouble : server.trouble();
 }
 
 void Execute(ServeOptions o) {
@@ -118,16 +133,40 @@ void Execute(ServeOptions o) {
   sigaddset(&endings, SIGTERM);
   sigaddset(&endings, SIGINT);
   pthread_sigmask(SIG_BLOCK, &endings, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
   const ConfigurationTexts texts = ToTexts(o.federation);
   const FederationConfiguration federation = FromTexts(texts);  // what clients will understand
   const auto algorithm = MakeAlgorithm(federation);
   Store store(o.store, texts);
+  ServerLog log(o.log);
+  o.rounds.observer = &log;
   Rounds rounds(*algorithm, texts, store, o.rounds);
   const FederationServer server(o.server, algorithm->shape(), rounds);
+  const auto began = std::chrono::steady_clock::now();
+  std::optional<MetricsServer> metrics;
+  if (!o.metrics.empty()) {
+    metrics.emplace(o.metrics, [&] {
+      ServerView view;
+      view.algorithm = federation.algorithm;
+      view.version = Version();
+      view.uptime_seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+      view.rounds = rounds.status();
+      view.traffic = server.traffic();
+      view.step_times = log.step_times();
+      view.log_events_lost = log.lost();
+      view.trouble = TroubleOf(view.rounds, server);
+      return view;
+    });
+  }
   std::cout << "listening on " << server.address() << ": " << federation.algorithm << ", step "
             << rounds.status().step << ", " << Count(rounds.status().enrolled, "client")
+            << (metrics ? ", metrics on " + metrics->address() : "")
             << (o.server.insecure ? ", INSECURE" : "") << std::endl;
+  log.Event("", "started",
+            "on " + server.address() + " at step " + std::to_string(rounds.status().step) +
+                (o.server.insecure ? ", without certificates" : ""));
 
   std::string told;
   bool ended = false;
@@ -136,17 +175,23 @@ void Execute(ServeOptions o) {
     if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
     const RoundsStatus status = rounds.status();
     if (!status.failure.empty()) throw Error(status.failure);
-    const std::string trouble = !status.trouble.empty() ? status.trouble : server.trouble();
-    if (trouble != told && !trouble.empty()) std::cerr << "polykern: " << trouble << std::endl;
-    if (trouble != told && trouble.empty()) std::cerr << "polykern: it works again" << std::endl;
+    const std::string trouble = TroubleOf(status, server);
+    if (trouble != told) {
+      log.Event("", trouble.empty() ? "recovered" : "trouble", trouble);
+      if (o.log.text != "-") {
+        std::cerr << "polykern: " << (trouble.empty() ? "it works again" : trouble) << std::endl;
+      }
+    }
     told = trouble;
     if (status.finished && !ended) {
       std::cout << "finished after " << Count(status.step, "step")
                 << "; clients may still fetch the model" << std::endl;
+      log.Event("", "finished", "after " + Count(status.step, "step"));
       ended = true;
     }
   }
   const RoundsStatus status = rounds.status();
+  log.Event("", "stopped", "at step " + std::to_string(status.step));
   std::cout << "stopped at step " << status.step << ": " << Count(status.accepted, "update")
             << " counted"
             << (status.used_late > 0 ? " (" + std::to_string(status.used_late) + " of them late)"
@@ -178,6 +223,17 @@ void AddServeCommand(CLI::App& program) {
                                  "No certificates, on the loopback only: for trials"));
   group("Server", serve.add_flag("--insecure-anywhere-i-know-what-i-am-doing",
                                  o->server.insecure_anywhere, "--insecure on every address"));
+  group(
+      "Watching",
+      serve.add_option("--metrics", o->metrics,
+                       "HOST:PORT, or PORT on the loopback, for Prometheus, /healthz and `polykern "
+                       "status`; plain HTTP (default: none)"));
+  group("Watching", serve
+                        .add_option("--log", o->log.text,
+                                    "File for what happens, to read; -: standard error; none")
+                        ->capture_default_str());
+  group("Watching", serve.add_option("--audit", o->log.audit,
+                                     "File for the same as JSON lines (default: none)"));
   AddKeepaliveOption(serve, o->keepalive).group("Server");
   group("Rounds", serve
                       .add_option("--clients", o->rounds.roster,

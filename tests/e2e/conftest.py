@@ -47,3 +47,26 @@ def federation(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="session")
+def v1(tmp_path_factory):
+    from raw_client import messages
+
+    return messages(tmp_path_factory.mktemp("proto"))
+
+
+@pytest.fixture
+def raw(v1):
+    """raw(federation, "station-0") connects a client that sends what it likes."""
+    from raw_client import Raw
+
+    made = []
+
+    def connect(f, *arguments, **options):
+        made.append(Raw(v1, f, *arguments, **options))
+        return made[-1]
+
+    yield connect
+    for one in made:
+        one.close()

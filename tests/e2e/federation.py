@@ -15,7 +15,6 @@ CLIENTS = 8
 STEPS = 40
 DIMENSION = 5
 SEED = 11
-NAMES = [f"station-{k}" for k in range(CLIENTS)]
 # Algorithm: N, D, M; 0: what the algorithm takes by itself.
 SETTINGS = {
     "pof-mkl": (12, 8, 5),
@@ -39,7 +38,7 @@ class Federation:
         self.folder = folder
         self.algorithm = algorithm
         self.steps = steps
-        self.names = NAMES[:clients]
+        self.names = [f"station-{k}" for k in range(clients)]
         self.port = 0
         self.way = None  # the port that agents use; None: the server's
         self.server = None
@@ -62,6 +61,12 @@ class Federation:
         process = subprocess.Popen([POLYKERN, *map(str, arguments)], cwd=self.folder, stderr=log,
                                    text=True, **options)
         log.close()
+        self.processes.append(process)
+        return process
+
+    def start_other(self, arguments):
+        """Another program, whose output can be read."""
+        process = subprocess.Popen([*map(str, arguments)], stdout=subprocess.PIPE, text=True)
         self.processes.append(process)
         return process
 

@@ -1,33 +1,15 @@
 """What a federation's server refuses, tried by a client that shares no code with polykern."""
 
 import json
-import pathlib
-import queue
 import shutil
 import subprocess
-import sys
 import time
 
 import grpc
 import pytest
 
 from federation import DIMENSION, POLYKERN
-
-PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
-N, D, M = 12, 8, 5
-WIDTH = 2 * D
-
-
-@pytest.fixture(scope="module")
-def v1(tmp_path_factory):
-    """The protocol's messages, made by protoc from the same file as everybody's."""
-    folder = tmp_path_factory.mktemp("proto")
-    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={folder}", "polykern/v1/federation.proto"],
-                   check=True)
-    sys.path.insert(0, str(folder))
-    from polykern.v1 import federation_pb2
-
-    return federation_pb2
+from raw_client import M, N, WIDTH, update
 
 
 @pytest.fixture
@@ -35,63 +17,6 @@ def served(federation):
     f = federation("pof-mkl", clients=3)
     f.serve("--quorum", "1", "--deadline", "1000")
     return f
-
-
-class Raw:
-    """One connection that sends what it likes."""
-
-    def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1, options=()):
-        self.v1 = v1
-        folder = certificates or f.folder / "pki/clients" / name
-        root = (f.folder / "pki/ca.crt").read_bytes()
-        if folder == "none":
-            credentials = grpc.ssl_channel_credentials(root)
-        else:
-            credentials = grpc.ssl_channel_credentials(
-                root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
-        self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", credentials, options)
-        self.out = queue.Queue()
-        call = self.channel.stream_stream("/polykern.v1.Federation/Join")
-        self.replies = call(iter(self.out.get, None), metadata=metadata, timeout=20)
-        if hello is not None:
-            self.send(v1.ClientMessage(hello=v1.Hello(version=hello)))
-
-    def send(self, message):
-        self.out.put(message if isinstance(message, bytes) else message.SerializeToString())
-
-    def read(self):
-        return self.v1.ServerMessage.FromString(next(self.replies))
-
-    def status(self):
-        """Reads to the end; how the server ended it."""
-        try:
-            for _ in self.replies:
-                pass
-            return grpc.StatusCode.OK, ""
-        except grpc.RpcError as error:
-            return error.code(), error.details()
-
-    def close(self):
-        self.out.put(None)
-        self.channel.close()
-
-
-@pytest.fixture
-def raw(v1):
-    made = []
-
-    def connect(f, *arguments, **options):
-        made.append(Raw(v1, f, *arguments, **options))
-        return made[-1]
-
-    yield connect
-    for one in made:
-        one.close()
-
-
-def update(v1, step=0, kernels=(0, 3), values=None, losses=()):
-    values = [0.01] * (WIDTH * len(kernels)) if values is None else values
-    return v1.ClientMessage(update=v1.Update(step=step, kernels=kernels, values=values, losses=losses))
 
 
 def clients_of(f):
@@ -190,11 +115,19 @@ def test_a_stranger_with_a_certificate_is_refused_if_clients_are_named(served, r
     assert code == grpc.StatusCode.PERMISSION_DENIED and "'stranger' is not a client" in why
 
 
-@pytest.mark.parametrize("version", [0, 2, 77])
+@pytest.mark.parametrize("version", [0, 3, 77])
 def test_another_version_of_the_protocol_is_refused_clearly(served, raw, version):
     code, why = raw(served, hello=version).status()
     assert code == grpc.StatusCode.FAILED_PRECONDITION
-    assert f"you speak version {version}" in why and "this server speaks 1 to 1" in why
+    assert f"you speak version {version}" in why and "this server speaks 1 to 2" in why
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_versions_own_and_before_are_spoken(served, raw, v1, version):
+    client = raw(served, hello=version)
+    assert client.read().welcome.version == version
+    client.send(update(v1))
+    assert client.read().model.step == 1
 
 
 def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include <sys/random.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/metrics.h"
 #include "polykern/federation/client.h"
 #include "polykern/net/agent_state.h"
 #include "polykern/net/wire.h"
@@ -21,25 +23,29 @@
 namespace polykern {
 namespace {
 
+constexpr std::uint32_t kFirstVersionWithReports = 2;
+
 /// What learning needs; made when the federation is known.
 struct Learner {
   Learner(const FederationConfiguration& what, std::uint64_t client)
       : configuration(what),
         algorithm(MakeAlgorithm(what)),
         clients(*algorithm, client, 1),
-        round(*algorithm) {}
+        round(*algorithm),
+        score(1, algorithm->experts()) {}
 
   FederationConfiguration configuration;
   std::unique_ptr<Algorithm> algorithm;
   Clients clients;
   ClientRound round;
+  Scoreboard score;
 };
 
 }  // namespace
 
 class Agent::Parts final : public AgentLink::Handler {
  public:
-  explicit Parts(const AgentOptions& options) : path_(options.state) {
+  explicit Parts(const AgentOptions& options) : path_(options.state), report_(options.report) {
     if (!path_.empty()) {
       if (auto saved = ReadAgentState(path_)) Restore(std::move(*saved));
     }
@@ -129,8 +135,16 @@ class Agent::Parts final : public AgentLink::Handler {
       ++status_.unlearnt;
       return false;
     }
+    const double f = learner_->round.predictions()[0];
     const std::vector<double> before = learner_->clients.Save();
     const Updates& updates = learner_->round.Learn(std::array{y});
+    try {
+      CheckLearnt(updates);
+    } catch (const Error& error) {
+      learner_->clients.Load(before);
+      playing_.reset();
+      throw UnusableSample(std::string("its label cannot be learnt from: ") + error.what());
+    }
     AgentState next = state_;
     next.answered = updates.step + 1;
     next.position = position;
@@ -149,7 +163,13 @@ class Agent::Parts final : public AgentLink::Handler {
     state_ = std::move(next);
     playing_.reset();
     ++status_.learnt;
-    if (status_.connected) link_->Send(state_.update);
+    Score(f, y);
+    if (status_.connected) {
+      link_->Send(state_.update);
+      if (report_ && version_ >= kFirstVersionWithReports) {
+        link_->SendAside(Encode(status_.report));
+      }
+    }
     return true;
   }
 
@@ -192,11 +212,28 @@ class Agent::Parts final : public AgentLink::Handler {
     learner_->round.Predict(*playing_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
   }
 
+  /// What the server would not take is not sent, nor are the weights it left behind kept.
+  void CheckLearnt(const Updates& updates) const {
+    CheckUpdates(learner_->algorithm->shape(), updates);
+    const auto finite = [](double value) { return std::isfinite(value); };
+    if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
+  }
+
   std::string EncodeWhole(const Broadcast& model) const {
     const ModelShape& shape = learner_->algorithm->shape();
     std::vector<std::uint32_t> all(shape.blocks);
     std::iota(all.begin(), all.end(), 0U);
     return Encode(TakeBlocks(shape, model, std::move(all)));
+  }
+
+  void Score(double f, double y) {
+    const Loss& loss = learner_->algorithm->loss();
+    const double error = loss.Predicted(f) - y;
+    Scoreboard& score = learner_->score;
+    score.Record(0, error * error, loss.Value(f, y), learner_->round.KernelLosses(0));
+    const auto steps = static_cast<double>(score.Steps(0));
+    status_.report = {score.Steps(0), score.SquaredError(0) / steps,
+                      learner_->algorithm->experts() > 0 ? score.Regret(0) : 0};
   }
 
   void Restore(AgentState saved) {
@@ -246,6 +283,7 @@ class Agent::Parts final : public AgentLink::Handler {
       state_.client = welcome.client;
     }
     Apply(welcome.model);
+    version_ = welcome.version;
     status_.connected = true;
     status_.trouble.clear();
     const std::uint64_t step = model_->step;
@@ -275,6 +313,7 @@ class Agent::Parts final : public AgentLink::Handler {
   void Handle(const Busy& busy) { busy_ = busy; }
 
   const std::string path_;
+  const bool report_;
   mutable std::mutex mutex_;  // for all that follows, but the link
   std::condition_variable changed_;
   AgentState state_;
@@ -286,6 +325,7 @@ class Agent::Parts final : public AgentLink::Handler {
   std::uint64_t counted_ = 0;  // 1 + the step of the last of them
   Busy busy_;
   AgentStatus status_;
+  std::uint32_t version_ = 0;  // of the protocol, on the connection of now
   std::string failure_;
   std::unique_ptr<AgentLink> link_;  // last: its threads end first
 };

@@ -6,14 +6,24 @@
 #include <span>
 #include <string>
 
+#include "polykern/core/error.h"
 #include "polykern/net/agent_link.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 
 struct AgentOptions {
   LinkOptions link = {};
   std::string state = {};  ///< file for what must survive a restart; empty: nothing does
+  /// Tells the server how well this agent predicts: mean squared error and regret, nothing else.
+  bool report = false;
+};
+
+/// A sample that cannot be learnt from: its numbers would leave the range of the federation's.
+class UnusableSample : public Error {
+ public:
+  using Error::Error;
 };
 
 struct AgentPrediction {
@@ -30,6 +40,7 @@ struct AgentStatus {
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
   std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already
   std::uint64_t rejected = 0;  ///< updates the server did not take
+  ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
   std::string trouble = {};    ///< why the last connection ended; empty while connected
   std::string failure = {};    ///< why it will never connect; empty: it may
 };
@@ -73,7 +84,9 @@ class Agent {
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers the
   /// step. False, and nothing is learnt, if the step is answered already or the federation is
   /// finished. `position` is kept with the state, for the caller. Throws Error if the state cannot
-  /// be written: then nothing is sent or learnt, and Learn may be called again.
+  /// be written: then nothing is sent or learnt, and Learn may be called again. Throws
+  /// UnusableSample, and has learnt nothing either, if the label is so far off that the server
+  /// would reject the update.
   bool Learn(double y, std::uint64_t position = 0);
 
   /// The position of the last Learn, of an earlier process as well; 0: none.

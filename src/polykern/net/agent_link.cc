@@ -56,6 +56,13 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     Pump();
   }
 
+  void SendAside(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    aside_ = std::move(bytes);
+    Pump();
+  }
+
   grpc::Status Wait() {
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return status_.has_value(); });
@@ -89,8 +96,9 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
 
  private:
   void Pump() {
-    if (writing_ || !waiting_) return;
-    out_ = ShareBytes(std::make_shared<const std::string>(*std::exchange(waiting_, {})));
+    auto& next = waiting_ ? waiting_ : aside_;
+    if (writing_ || !next) return;
+    out_ = ShareBytes(std::make_shared<const std::string>(*std::exchange(next, {})));
     writing_ = true;
     StartWrite(&out_);
   }
@@ -104,6 +112,7 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   std::condition_variable done_;
   grpc::ByteBuffer out_;
   std::optional<std::string> waiting_;
+  std::optional<std::string> aside_;
   bool writing_ = false;
   bool closed_ = false;
   std::optional<grpc::Status> status_;
@@ -150,6 +159,10 @@ class AgentLink::Parts {
   void Send(std::string bytes) {
     const std::lock_guard lock(mutex_);
     if (stream_ != nullptr) stream_->Send(std::move(bytes));
+  }
+  void SendAside(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->SendAside(std::move(bytes));
   }
 
  private:
@@ -225,6 +238,10 @@ AgentLink::~AgentLink() = default;
 
 void AgentLink::Send(std::string bytes) {
   parts_->Send(std::move(bytes));
+}
+
+void AgentLink::SendAside(std::string bytes) {
+  parts_->SendAside(std::move(bytes));
 }
 
 }  // namespace polykern

@@ -47,6 +47,8 @@ class AgentLink {
 
   /// On the connection of now; dropped if there is none. What waits to be sent is replaced.
   void Send(std::string bytes);
+  /// Likewise, for what matters less: it goes when nothing else waits.
+  void SendAside(std::string bytes);
 
  private:
   class Parts;

@@ -1,6 +1,7 @@
 #include "polykern/net/rounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -96,7 +97,34 @@ std::uint64_t Rounds::Enrol(const std::string& name) {
   return number;
 }
 
+std::string RuleBroken(const std::string& reason) {
+  // What the coordinator, CheckUpdates and Receive say; the test has all of them.
+  constexpr std::array<std::pair<const char*, const char*>, 11> kWords = {{
+      {"answered already", "twice"},
+      {"has ended", "ended"},
+      {"the server is at step", "step"},
+      {"inconsistent lengths", "lengths"},
+      {"has the norm", "norm"},
+      {"is there twice", "kernels"},
+      {"there is no kernel", "kernels"},
+      {"are allowed", "kernels"},
+      {"but the losses of", "losses"},
+      {"a negative loss", "losses"},
+      {"not finite", "numbers"},
+  }};
+  for (const auto& [words, rule] : kWords) {
+    if (reason.find(words) != std::string::npos) return rule;
+  }
+  return "other";
+}
+
 void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
+  if (options_.observer != nullptr) options_.observer->Event(name, event, detail);
+  WriteLog(name, event, detail);
+}
+
+void Rounds::WriteLog(const std::string& name, const std::string& event,
+                      const std::string& detail) {
   if (writing_) {
     if (log_.size() < kMostLines) log_.push_back({name, event, detail});
     return;
@@ -145,6 +173,7 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   const Session session = next_session_++;
   Link& link = links_[session];
   link.peer = std::move(peer);
+  link.version = hello.version;
   std::optional<Ending> refusal = Refusal(name, hello, now);
   std::uint64_t number = 0;
   if (!refusal) {
@@ -158,6 +187,7 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   Log(name, refusal ? "refused" : "joined",
       refusal ? refusal->reason : "at step " + std::to_string(hello.next_step));
   if (refusal) {
+    ++counts_.refused;
     End(link, refusal->kind, refusal->reason);
     return session;
   }
@@ -168,7 +198,7 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   client.session = session;
   link.client = number;
   ++connected_;
-  if (client.answered != told_.step + 1) ++unanswered_;
+  if (Waited(client)) ++unanswered_;
   wake_.push_back(link.peer);
   return session;
 }
@@ -183,6 +213,7 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   const bool late = step < told_.step || (step == told_.step && pending_);
   if (late && (!uses_late() || finished() || !counts_.trouble.empty())) {
     ++counts_.late;
+    if (!std::exchange(client.awaited, true) && Waited(client)) ++unanswered_;
     return;
   }
   if (finished()) return Violation(link, step, "the federation has ended", now);
@@ -200,10 +231,14 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   } catch (const Error& error) {
     return Violation(link, step, error.what(), now);
   }
+  const bool waited = Waited(client);
   client.answered = link.answered = step + 1;
+  client.awaited = true;
+  unanswered_ += static_cast<std::size_t>(Waited(client));
+  unanswered_ -= static_cast<std::size_t>(waited);
+  if (counted_.empty()) first_answer_ = now;
   counted_.push_back({*link.client, step});
   ++counts_.accepted;
-  if (step == told_.step) --unanswered_;
   if (late) {
     ++counts_.used_late;
   } else {
@@ -213,9 +248,11 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   EndStepIfDue(now);
 }
 
-void Rounds::Violation(Link& link, std::uint64_t step, const std::string& reason, Time now) {
+void Rounds::Violation(Link& link, std::uint64_t step, const std::string& reason, Time now,
+                       const char* rule) {
   Client& client = clients_[*link.client];
   ++counts_.rejected;
+  ++counts_.rejected_for[rule != nullptr ? rule : RuleBroken(reason)];
   ++client.rejected;
   Log(client.name, "rejected", reason);
   if (link.notes.size() < kMostNotes) link.notes.push_back(Encode(Rejection{step, reason}));
@@ -233,7 +270,7 @@ void Rounds::Broken(Session session, const std::string& why, Time now) {
   const auto found = links_.find(session);
   if (found == links_.end() || found->second.ending) return;
   Link& link = found->second;
-  Violation(link, told_.step, why, now);
+  Violation(link, told_.step, why, now, "message");
   if (!link.ending) End(link, Ending::Kind::kBroken, why);
   EndStepIfDue(now);
 }
@@ -244,7 +281,7 @@ void Rounds::Detach(Link& link) {
   Client& client = clients_[*link.client];
   client.session.reset();
   --connected_;
-  if (client.answered != told_.step + 1) --unanswered_;
+  if (Waited(client)) --unanswered_;
   link.client.reset();
 }
 
@@ -253,6 +290,19 @@ void Rounds::End(Link& link, Ending::Kind kind, const std::string& reason) {
   if (kind == Ending::Kind::kBusy) link.notes.push_back(Encode(RetryWindow(reason)));
   link.ending = Ending{kind, reason};
   wake_.push_back(link.peer);
+}
+
+void Rounds::Note(Session session, const ClientReport& report) {
+  const std::lock_guard lock(mutex_);
+  const auto found = links_.find(session);
+  if (found == links_.end() || !found->second.client) return;
+  clients_[*found->second.client].report = report;
+}
+
+void Rounds::Refused(const std::string& name, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  ++counts_.refused;
+  Log(name, "refused", why);
 }
 
 void Rounds::Leave(Session session, Time now) {
@@ -272,6 +322,10 @@ void Rounds::Expel(const std::string& name, const std::string& why, Time now) {
   Log(name, "expelled", why);
   End(links_.at(*clients_[known->second].session), Ending::Kind::kRefused, why);
   EndStepIfDue(now);
+}
+
+bool Rounds::Waited(const Client& client) const {
+  return client.awaited && client.answered != told_.step + 1;
 }
 
 bool Rounds::Due(Time now) const {
@@ -301,7 +355,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
       counts_.failure = error.what();
       return;
     }
-    pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}});
+    pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}, first_answer_});
     on_time_ = 0;
     for (std::size_t k = 0; k < clients_.size(); ++k) {
       const std::uint64_t count = std::exchange(clients_[k].rejected, 0);
@@ -328,9 +382,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
   if (elsewhere) lock.lock();
   writing_ = false;
   written_.notify_all();
-  for (const auto& [name, event, detail] : std::exchange(log_, {})) {
-    Log(name, event.c_str(), detail);
-  }
+  for (const auto& [name, event, detail] : std::exchange(log_, {})) WriteLog(name, event, detail);
   counts_.trouble = trouble;
   if (trouble.empty()) {
     Publish();
@@ -342,6 +394,10 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
 
 /// The step is on the disk: everybody may hear of it.
 void Rounds::Publish() {
+  if (options_.observer != nullptr) {
+    options_.observer->StepEnded(coordinator_.broadcast().step, pending_->counted.size(),
+                                 pending_->first_answer);
+  }
   const Broadcast& next = coordinator_.broadcast();
   for (std::size_t b = 0; b < shape_.blocks; ++b) {
     const std::size_t at = b * shape_.width;
@@ -360,9 +416,13 @@ void Rounds::Publish() {
   }
   pending_.reset();
   deadline_.reset();
-  unanswered_ = connected_;
+  unanswered_ = 0;
   for (const auto& [session, link] : links_) {
-    if (link.client) wake_.push_back(link.peer);
+    if (!link.client) continue;
+    Client& client = clients_[*link.client];
+    client.awaited &= client.answered == told_.step;  // the step that has ended
+    if (Waited(client)) ++unanswered_;
+    wake_.push_back(link.peer);
   }
 }
 
@@ -415,7 +475,7 @@ Outgoing Rounds::Take(Session session) {
   if (!link.welcomed) {
     std::vector<std::uint32_t> all(shape_.blocks);
     std::iota(all.begin(), all.end(), 0U);
-    Welcome welcome{kProtocolVersion,
+    Welcome welcome{link.version,
                     *link.client,
                     configuration_,
                     TakeBlocks(shape_, told_, std::move(all)),
@@ -443,6 +503,20 @@ RoundsStatus Rounds::status() const {
   status.enrolled = clients_.size();
   status.connected = connected_;
   status.answered = counted_.size();
+  double predictions = 0;
+  for (const Client& client : clients_) {
+    const ClientReport& report = client.report;
+    if (report.predictions == 0) continue;
+    const auto weight = static_cast<double>(report.predictions);
+    ++status.reporting;
+    predictions += weight;
+    status.reported_squared_error += weight * report.squared_error;
+    status.reported_regret += report.regret;
+  }
+  if (status.reporting > 0) {
+    status.reported_squared_error /= predictions;
+    status.reported_regret /= static_cast<double>(status.reporting);
+  }
   return status;
 }
 

@@ -31,10 +31,13 @@ struct Quorum {
   std::uint64_t Of(std::uint64_t enrolled) const;
 };
 
+class RoundsObserver;
+
 struct RoundsOptions {
   Quorum quorum = {};
   /// After a step's first update, the step ends when a quorum has answered and either everybody
-  /// who is connected has, or this much time has passed.
+  /// who is connected has, or this much time has passed. Whoever let it pass is not waited for
+  /// again before it has sent something: a silent client costs one deadline.
   std::chrono::milliseconds deadline{10'000};
   /// Updates for steps that have ended count in the open one, beyond its quorum; else they are
   /// dropped. For algorithms with UsesLateUpdates.
@@ -52,6 +55,7 @@ struct RoundsOptions {
   std::chrono::milliseconds retry_latest{30'000};
   std::size_t most_violations = 5;        ///< so many, and a client is sent away
   std::chrono::milliseconds ban{60'000};  ///< for so long
+  RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
 };
 
 /// Why a connection is ended.
@@ -85,9 +89,19 @@ struct RoundsStatus {
   std::uint64_t late = 0;        ///< updates for a step that had ended, dropped
   std::uint64_t duplicates = 0;  ///< sent again after a lost connection, dropped
   std::uint64_t rejected = 0;
+  std::map<std::string, std::uint64_t> rejected_for = {};  ///< by RuleBroken
+  std::uint64_t refused = 0;                               ///< connections
+  std::size_t reporting = 0;                               ///< clients that have reported
+  double reported_squared_error = 0;  ///< mean over all predictions they reported
+  double reported_regret = 0;         ///< mean over these clients
   std::string trouble = {};  ///< why steps are not being committed for now: no room on the disk
   std::string failure = {};  ///< why no step can ever be committed again; the server must stop
 };
+
+/// Which rule a rejected update has broken, in a word, from the reason that its sender is given:
+/// step, twice, kernels, lengths, numbers, losses, norm, ended, or other. Bytes that are no update
+/// are counted as message.
+std::string RuleBroken(const std::string& reason);
 
 /// A federation's rounds without a transport: who is connected, which updates count, when a step
 /// ends. A step is in the store before anybody hears of it. Time is an argument, never read.
@@ -121,7 +135,11 @@ class Rounds {
   void Receive(Session session, Updates updates, Time now);
   /// Bytes came that are no message, or not one for now: the connection ends.
   void Broken(Session session, const std::string& why, Time now);
+  /// How well a client says it predicts; for status() alone.
+  void Note(Session session, const ClientReport& report);
   void Leave(Session session, Time now);
+  /// Somebody was turned away before it could join: for the log.
+  void Refused(const std::string& name, const std::string& why);
   /// Ends every connection of a client that may no longer take part.
   void Expel(const std::string& name, const std::string& why, Time now);
 
@@ -152,11 +170,14 @@ class Rounds {
     std::uint64_t rejected = 0;   // since the last commit
     std::size_t violations = 0;
     Time banned_until{};
+    bool awaited = true;  // false: it let a deadline pass
     std::optional<Session> session;
+    ClientReport report;
   };
   struct Link {
     std::optional<std::uint64_t> client;  // none: refused
     std::shared_ptr<Peer> peer;
+    std::uint32_t version = kProtocolVersion;  // that it speaks
     bool welcomed = false;
     std::uint64_t sent = 0;                // the newest model it was given
     std::uint64_t answered = 0;            // 1 + the last step it answered on this connection
@@ -171,19 +192,23 @@ class Rounds {
     std::vector<double> state;
     std::vector<CountedUpdate> counted;
     std::vector<Rejections> rejected;
+    Time first_answer;
   };
 
   std::uint64_t Enrol(const std::string& name);
   std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
   void End(Link& link, Ending::Kind kind, const std::string& reason);
   void Detach(Link& link);
-  void Violation(Link& link, std::uint64_t step, const std::string& reason, Time now);
+  void Violation(Link& link, std::uint64_t step, const std::string& reason, Time now,
+                 const char* rule = nullptr);
+  bool Waited(const Client& client) const;  ///< in the open step, if it is connected
   bool Due(Time now) const;
   void EndStepIfDue(Time now);
   void WriteStep(std::unique_lock<std::mutex>& lock, Time now);
   void Publish();
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
   void Log(const std::string& name, const char* event, const std::string& detail);
+  void WriteLog(const std::string& name, const std::string& event, const std::string& detail);
   bool uses_late() const { return options_.use_late || options_.asynchronous; }
   bool finished() const { return options_.steps > 0 && told_.step >= options_.steps; }
 
@@ -202,9 +227,10 @@ class Rounds {
   std::unordered_map<Session, Link> links_;
   Session next_session_ = 1;
   std::size_t connected_ = 0;
-  std::size_t unanswered_ = 0;          // connected, and have not answered told_
+  std::size_t unanswered_ = 0;          // connected, and waited for
   std::vector<CountedUpdate> counted_;  // in the open step
   std::size_t on_time_ = 0;             // of these, those that answer it
+  Time first_answer_{};                 // when the first of these came
   std::optional<Time> deadline_;        // of the open step
   std::optional<Pending> pending_;      // then the coordinator is a step ahead of told_
   bool writing_ = false;                // the store is in use, without the mutex
@@ -214,6 +240,18 @@ class Rounds {
   Time try_again_{};
   RoundsStatus counts_;
   std::vector<std::shared_ptr<Peer>> wake_;
+};
+
+/// Hears what happens, as it happens. Called with the rounds' mutex held: must be quick, must not
+/// throw, and must not call back.
+class RoundsObserver {
+ public:
+  virtual ~RoundsObserver() = default;
+  /// A line of the audit log.
+  virtual void Event(const std::string& client, const std::string& event,
+                     const std::string& detail) = 0;
+  /// A step is on the disk; its first update came at `first`.
+  virtual void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) = 0;
 };
 
 }  // namespace polykern

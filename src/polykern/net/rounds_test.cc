@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -167,6 +169,31 @@ TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
   EXPECT_EQ(step(), 2U);
 }
 
+TEST_F(RoundsOfAFederation, WaitForASilentClientOnceAndForOneThatAnswersLateAgain) {
+  options_.quorum.count = 1;
+  options_.deadline = seconds(10);
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Answer(a, 0);
+  EXPECT_EQ(step(), 0U);  // b may still answer
+  now_ += seconds(10);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 1U);
+  Answer(a, 1);
+  EXPECT_EQ(step(), 2U);  // b did not, and costs nothing any more
+  rounds_->Leave(b.session, now_);
+  const TestClient again = Join("b");  // nor does a new connection
+  Answer(a, 2);
+  EXPECT_EQ(step(), 3U);
+  Answer(again, 1);  // late, but it is there
+  Answer(a, 3);
+  EXPECT_EQ(step(), 3U);
+  Answer(again, 3);
+  EXPECT_EQ(step(), 4U);
+  EXPECT_EQ(rounds_->status().late, 1U);
+}
+
 TEST_F(RoundsOfAFederation, DoNotWaitForThoseWhoLeft) {
   options_.quorum.count = 2;
   Start();
@@ -241,7 +268,7 @@ TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
 TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   Start();
   EXPECT_EQ(EndOf(Join("d"))->kind, Ending::Kind::kRefused);
-  EXPECT_EQ(EndOf(Join("a", {.version = 2, .next_step = 0}))->kind, Ending::Kind::kVersion);
+  EXPECT_EQ(EndOf(Join("a", {.version = 3, .next_step = 0}))->kind, Ending::Kind::kVersion);
   EXPECT_EQ(rounds_->status().connected, 0U);
   options_.roster.clear();
   options_.most_clients = 4;
@@ -250,6 +277,108 @@ TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   const TestClient e = Join("e");
   EXPECT_THAT(Expect<Busy>(e).reason, HasSubstr("no room"));
   EXPECT_EQ(EndOf(e)->kind, Ending::Kind::kBusy);
+}
+
+TEST_F(RoundsOfAFederation, SpeakTheClientsVersionOfTheProtocol) {
+  Start();
+  for (const std::uint32_t version : {1U, 2U}) {
+    EXPECT_EQ(Expect<Welcome>(Join("a", {.version = version, .next_step = 0})).version, version);
+  }
+}
+
+/// Writes down what it hears.
+class ListeningObserver final : public RoundsObserver {
+ public:
+  void Event(const std::string& client, const std::string& event, const std::string&) override {
+    heard.push_back(client + " " + event);
+  }
+  void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) override {
+    heard.push_back("step " + std::to_string(step) + " of " + std::to_string(participants));
+    firsts.push_back(first);
+  }
+  std::vector<std::string> heard;
+  std::vector<Rounds::Time> firsts;
+};
+
+TEST_F(RoundsOfAFederation, TellTheirObserverWhatHappens) {
+  ListeningObserver observer;
+  options_.roster = {"a", "b"};
+  options_.observer = &observer;
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Join("stranger");
+  Answer(a, 0, 9);  // there is no such kernel
+  Answer(a, 0);
+  const Rounds::Time first = now_;
+  now_ += seconds(3);
+  Answer(b, 0);
+  rounds_->Refused("c", "revoked");
+  rounds_->Leave(b.session, now_);
+  EXPECT_THAT(observer.heard, ElementsAre("a joined", "b joined", "stranger refused", "a rejected",
+                                          "step 1 of 2", "c refused", "b left"));
+  EXPECT_THAT(observer.firsts, ElementsAre(first));
+  EXPECT_EQ(rounds_->status().refused, 2U);
+  rounds_.reset();  // before its observer
+}
+
+TEST_F(RoundsOfAFederation, CountWhatIsRejectedByTheRuleThatWasBroken) {
+  options_.most_violations = 100;
+  Start();
+  const TestClient a = Join("a");
+  const auto send = [&](Updates updates) { rounds_->Receive(a.session, std::move(updates), now_); };
+  Updates good;
+  good.clients = {0};
+  good.first = {0, 1};
+  good.blocks = {0};
+  good.values.assign(4, 1);
+  Updates bad = good;
+  bad.values[1] = std::numeric_limits<float>::quiet_NaN();
+  send(bad);
+  bad.values[1] = 1e30F;
+  send(bad);
+  bad = good;
+  bad.blocks = {4};
+  send(bad);
+  bad.blocks = {1, 1};
+  bad.first = {0, 2};
+  bad.values.assign(8, 1);
+  send(bad);
+  bad.blocks = {0, 1, 2};
+  bad.first = {0, 3};
+  bad.values.assign(12, 1);
+  send(bad);
+  bad = good;
+  bad.values.pop_back();
+  send(bad);
+  bad = good;
+  bad.step = 7;
+  send(bad);
+  send(good);
+  send(good);
+  rounds_->Broken(a.session, "noise", now_);
+  const std::map<std::string, std::uint64_t> wanted = {
+      {"numbers", 2}, {"kernels", 3}, {"lengths", 1}, {"step", 1}, {"twice", 1}, {"message", 1}};
+  EXPECT_EQ(rounds_->status().rejected_for, wanted);
+  EXPECT_EQ(rounds_->status().rejected, 9U);
+  EXPECT_EQ(RuleBroken("the federation has ended"), "ended");
+  EXPECT_EQ(RuleBroken("something new"), "other");
+}
+
+TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) {
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  EXPECT_EQ(rounds_->status().reporting, 0U);
+  rounds_->Note(a.session, {10, 0.5, 4});
+  rounds_->Note(a.session, {30, 0.1, 5});  // takes the place of the one before
+  rounds_->Note(b.session, {10, 0.5, -1});
+  rounds_->Leave(b.session, now_);
+  rounds_->Note(b.session, {99, 9, 9});  // of nobody
+  const RoundsStatus status = rounds_->status();
+  EXPECT_EQ(status.reporting, 2U);
+  EXPECT_DOUBLE_EQ(status.reported_squared_error, (30 * 0.1 + 10 * 0.5) / 40);
+  EXPECT_DOUBLE_EQ(status.reported_regret, 2);
 }
 
 TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {

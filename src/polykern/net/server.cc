@@ -1,5 +1,6 @@
 #include "polykern/net/server.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -54,14 +55,23 @@ grpc::Status StatusOf(const Ending& ending) {
   return {code(), ending.reason};
 }
 
+/// Bytes of all connections, ever.
+struct TrafficCount {
+  std::atomic<std::uint64_t> in{0};
+  std::atomic<std::uint64_t> out{0};
+};
+
 /// One connection of one client. gRPC calls OnReadDone and OnWriteDone, each one at a time; the
 /// rounds call Wake.
 class Call final : public grpc::ServerGenericBidiReactor,
                    public Rounds::Peer,
                    public std::enable_shared_from_this<Call> {
  public:
-  Call(Rounds& rounds, Verdict who, std::string certificate)
-      : rounds_(rounds), who_(std::move(who)), certificate_(std::move(certificate)) {}
+  Call(Rounds& rounds, TrafficCount& traffic, Verdict who, std::string certificate)
+      : rounds_(rounds),
+        traffic_(traffic),
+        who_(std::move(who)),
+        certificate_(std::move(certificate)) {}
 
   const Verdict& who() const { return who_; }
   const std::string& certificate() const { return certificate_; }
@@ -111,6 +121,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
       End(grpc::Status::OK);
       return;
     }
+    traffic_.in += in_.Length();
     try {
       Handle(DecodeClientMessage(TakeBytes(in_)));
     } catch (const Error& error) {
@@ -148,6 +159,10 @@ class Call final : public grpc::ServerGenericBidiReactor,
       return;
     }
     if (!session) throw Error("an update came before the hello");
+    if (const auto* report = std::get_if<ClientReport>(&message)) {
+      rounds_.Note(*session, *report);
+      return;
+    }
     rounds_.Receive(*session, std::move(std::get<Updates>(message)), Now());
   }
 
@@ -174,6 +189,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
     const Outgoing next = rounds_.Take(*session_);
     if (next.message != nullptr) {
       out_ = ShareBytes(next.message);
+      traffic_.out += next.message->size();
       writing_ = true;
       StartWrite(&out_);
     } else if (next.ending) {
@@ -192,6 +208,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   }
 
   Rounds& rounds_;
+  TrafficCount& traffic_;
   const Verdict who_;
   const std::string certificate_;
   const Rounds::Time began_ = Now();
@@ -293,7 +310,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       grpc::GenericCallbackServerContext* context) override {
     std::string certificate;
     Verdict who = WhoIs(*context, certificate);
-    const auto call = std::make_shared<Call>(rounds_, std::move(who), std::move(certificate));
+    const auto call =
+        std::make_shared<Call>(rounds_, traffic_, std::move(who), std::move(certificate));
     std::list<std::shared_ptr<Call>>::iterator place;
     const char* crowded = nullptr;
     {
@@ -314,6 +332,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     if (context->method() != kJoinMethod) {
       call->Refuse({grpc::StatusCode::UNIMPLEMENTED, "there is no " + context->method()}, done);
     } else if (!call->who().good()) {
+      rounds_.Refused("certificate " + call->who().serial, call->who().reason);
       call->Refuse({grpc::StatusCode::UNAUTHENTICATED, call->who().reason}, done);
     } else if (crowded != nullptr) {
       call->TurnAway(rounds_.RetryWindow(crowded), done);
@@ -324,6 +343,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   }
 
   const std::string& address() const { return address_; }
+  ServerTraffic traffic() const { return {traffic_.in, traffic_.out}; }
   std::string trouble() const { return admission_ ? admission_->trouble() : std::string(); }
 
  private:
@@ -389,6 +409,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
 
   const ServerOptions options_;
   Rounds& rounds_;
+  TrafficCount traffic_;
   std::optional<Admission> admission_;
   std::string address_;
   std::mutex mutex_;  // for the calls
@@ -411,6 +432,10 @@ FederationServer::~FederationServer() = default;
 
 std::string FederationServer::address() const {
   return service_->address();
+}
+
+ServerTraffic FederationServer::traffic() const {
+  return service_->traffic();
 }
 
 std::string FederationServer::trouble() const {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,6 +23,12 @@ struct ServerOptions {
   std::chrono::milliseconds keepalive{10'000};   ///< a silent peer is asked whether it is there
 };
 
+/// Bytes of the messages, without what TLS and HTTP/2 add.
+struct ServerTraffic {
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
 /// A federation's front door: gRPC with mutual TLS in front of Rounds. Listens from construction to
 /// destruction, on threads of its own; revoked clients are put out without a restart.
 ///
@@ -38,6 +45,7 @@ class FederationServer {
   std::string address() const;
   /// Why the newest revocation list is not in force; empty if it is.
   std::string trouble() const;
+  ServerTraffic traffic() const;
 
  private:
   class Service;

@@ -80,6 +80,14 @@ std::string Encode(const Updates& updates) {
   return message.SerializeAsString();
 }
 
+std::string Encode(const ClientReport& report) {
+  v1::ClientMessage message;
+  message.mutable_report()->set_predictions(report.predictions);
+  message.mutable_report()->set_squared_error(report.squared_error);
+  message.mutable_report()->set_regret(report.regret);
+  return message.SerializeAsString();
+}
+
 std::string Encode(const Welcome& welcome) {
   v1::ServerMessage message;
   v1::Welcome& out = *message.mutable_welcome();
@@ -116,7 +124,15 @@ std::string Encode(const Busy& busy) {
 ClientMessage DecodeClientMessage(std::string_view bytes) {
   const auto message = Parse<v1::ClientMessage>(bytes);
   if (message.has_hello()) return Hello{message.hello().version(), message.hello().next_step()};
-  if (!message.has_update()) throw Error("a message came that is neither a hello nor an update");
+  if (message.has_report()) {
+    const v1::Report& report = message.report();
+    if (!std::isfinite(report.squared_error()) || report.squared_error() < 0 ||
+        !std::isfinite(report.regret())) {
+      throw Error("a report came whose numbers cannot be");
+    }
+    return ClientReport{report.predictions(), report.squared_error(), report.regret()};
+  }
+  if (!message.has_update()) throw Error("a message came that is of no known kind");
   const v1::Update& update = message.update();
   Updates updates;
   updates.step = update.step();

@@ -16,13 +16,20 @@ namespace polykern {
 /// functions; any thread may call anything. Decoding takes any bytes: what is not a message throws
 /// Error, and nothing is trusted beyond its form (CheckUpdates and ApplyModel do the rest).
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 inline constexpr std::uint32_t kOldestProtocolVersion = 1;
 inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
 
 struct Hello {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t next_step = 0;  ///< the first step that the client has not answered
+};
+
+/// How well a client has predicted since it was started; since version 2.
+struct ClientReport {
+  std::uint64_t predictions = 0;  ///< whose labels it has learnt from
+  double squared_error = 0;       ///< their mean, of scaled labels
+  double regret = 0;              ///< against its best kernel in hindsight
 };
 
 /// A new step: what changed in the model since the last message on the same connection.
@@ -56,12 +63,13 @@ struct Busy {
 };
 
 /// Updates are those of one client, whose number is left 0: the connection tells who it is.
-using ClientMessage = std::variant<Hello, Updates>;
+using ClientMessage = std::variant<Hello, Updates, ClientReport>;
 using ServerMessage = std::variant<Welcome, ModelChange, Rejection, Busy>;
 
 std::string Encode(const Hello& hello);
 /// Of one client; its number and probability are not sent.
 std::string Encode(const Updates& updates);
+std::string Encode(const ClientReport& report);
 std::string Encode(const Welcome& welcome);
 std::string Encode(const ModelChange& change);
 std::string Encode(const Rejection& rejection);

@@ -54,6 +54,18 @@ TEST(Wire, CarriesAHello) {
   EXPECT_EQ(std::get<Hello>(message).next_step, 1234U);
 }
 
+TEST(Wire, CarriesAReportWhoseNumbersCanBe) {
+  const auto message = DecodeClientMessage(Encode(ClientReport{1ULL << 40, 0.1, -2.5}));
+  const auto& report = std::get<ClientReport>(message);
+  EXPECT_EQ(report.predictions, 1ULL << 40);
+  EXPECT_EQ(report.squared_error, 0.1);
+  EXPECT_EQ(report.regret, -2.5);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, -0.1, 0})), Error);
+  EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, infinity, 0})), Error);
+  EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, 0, infinity - infinity})), Error);
+}
+
 TEST(Wire, CarriesWhatAServerSays) {
   Welcome welcome;
   welcome.client = 5;
@@ -77,6 +89,7 @@ TEST(Wire, CarriesWhatAServerSays) {
 TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
   std::vector<std::string> seeds = {
       Encode(Hello{}),
+      Encode(ClientReport{7, 0.25, 3}),
       Encode(SomeUpdates()),
       Encode(Rejection{1, "x"}),
       Encode(Busy{1, 2, "x"}),

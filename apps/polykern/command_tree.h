@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace polykern {
+
+/// The program's commands by name. Pure functions.
+
+/// The commands that the first arguments name, from the outside in: {data, get}; may be empty.
+std::vector<const CLI::App*> FindCommands(const CLI::App& program,
+                                          const std::vector<std::string>& arguments);
+
+/// The names of the commands below this one, with commas.
+std::string CommandNames(const CLI::App& command);
+
+/// "polykern data get" for {data, get}.
+std::string CommandText(const std::vector<const CLI::App*>& commands);
+
+}  // namespace polykern

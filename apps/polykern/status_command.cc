@@ -1,0 +1,135 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <curl/curl.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr long kPatience = 5000;                        // milliseconds
+constexpr std::size_t kLongest = std::size_t{1} << 20;  // bytes of an answer
+
+struct StatusOptions {
+  std::string server;
+  std::string format = "text";
+};
+
+std::size_t Append(const char* bytes, std::size_t size, std::size_t count, void* text) {
+  auto& all = *static_cast<std::string*>(text);
+  if (all.size() + size * count > kLongest) return 0;
+  all.append(bytes, size * count);
+  return size * count;
+}
+
+std::string Fetch(const std::string& url) {
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
+                                                                 curl_easy_cleanup);
+  if (curl == nullptr) throw Error("libcurl cannot be used");
+  std::string text;
+  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http");
+  curl_easy_setopt(curl.get(), CURLOPT_NOPROXY, "*");
+  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kPatience);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, Append);
+  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &text);
+  const CURLcode code = curl_easy_perform(curl.get());
+  if (code != CURLE_OK) {
+    throw Error(url + ": no answer (" + curl_easy_strerror(code) +
+                "); is it the address of --metrics of a server that runs?");
+  }
+  return text;
+}
+
+/// Whole numbers as they are, others with four digits that say something.
+std::string Text(const Json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number_float()) return value.dump();
+  std::ostringstream text;
+  text.precision(4);
+  text << value.get<double>();
+  return text.str();
+}
+
+void Show(const Json& status) {
+  const Json& updates = status.at("updates");
+  std::vector<std::vector<std::string>> rows;
+  const auto row = [&](const char* name, const Json& value) {
+    rows.push_back({name, Text(value)});
+  };
+  row("healthy", status.at("healthy"));
+  row("version", status.at("version"));
+  row("up, seconds", status.at("uptime_seconds"));
+  row("algorithm", status.at("algorithm"));
+  row("step", status.at("step"));
+  row("finished", status.at("finished"));
+  row("clients connected", status.at("clients").at("connected"));
+  row("clients enrolled", status.at("clients").at("enrolled"));
+  row("answers in the open step", status.at("answered"));
+  row("seconds per step", status.at("mean_step_seconds"));
+  row("updates accepted", updates.at("accepted"));
+  row("updates late", updates.at("late"));
+  row("updates sent twice", updates.at("duplicate"));
+  for (const auto& [reason, count] : updates.at("rejected").items()) {
+    row(("updates rejected: " + reason).c_str(), count);
+  }
+  row("connections refused", status.at("refused"));
+  rows.push_back({"bytes in", Bytes(status.at("bytes").at("in").get<double>())});
+  rows.push_back({"bytes out", Bytes(status.at("bytes").at("out").get<double>())});
+  if (const Json& reports = status.at("reports"); !reports.is_null()) {
+    row("clients that report", reports.at("clients"));
+    row("their mean squared error", reports.at("mse"));
+    row("their mean regret", reports.at("regret"));
+  }
+  std::cout << FormatTable({"server", ""}, rows);
+  if (!status.at("healthy").get<bool>()) {
+    std::cout << "\ntrouble: " << status.at("trouble").get<std::string>() << '\n';
+  }
+}
+
+void Execute(const StatusOptions& o) {
+  const bool port_only = o.server.find(':') == std::string::npos;
+  const std::string url = "http://" + (port_only ? "127.0.0.1:" + o.server : o.server) + "/status";
+  const std::string text = Fetch(url);
+  const Json status = Json::parse(text, nullptr, false);
+  try {
+    if (o.format == "json") {
+      if (!status.is_object()) throw Error("");
+      std::cout << status.dump(2) << '\n';
+    } else {
+      Show(status);
+    }
+  } catch (const std::exception&) {
+    throw Error(url + ": what answers there is not polykern, or another version of it");
+  }
+}
+
+}  // namespace
+
+void AddStatusCommand(CLI::App& program) {
+  auto o = std::make_shared<StatusOptions>();
+  CLI::App& status = *program.add_subcommand(
+      "status",
+      "How a federation's server is, which was started with --metrics. Ends with 1 if it does not "
+      "answer.\nExample: polykern status 127.0.0.1:7434");
+  AddConfigOption(status);
+  status.add_option("SERVER", o->server, "HOST:PORT of --metrics, or PORT on this machine")
+      ->required();
+  AddFormatOption(status, o->format);
+  status.callback([o] { Execute(*o); });
+}
+
+}  // namespace polykern
