@@ -1,0 +1,66 @@
+// A store that is not what it was. First byte even: the rest is the whole file. Odd: the rest are
+// changes of a good store, three bytes each: where (16 bits, the low ones first) and the new value.
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "memory_file.h"
+#include "polykern/net/store_format-inl.h"
+
+namespace {
+
+using namespace polykern;
+
+/// The bytes of a small store: two states, three clients, some events.
+std::vector<std::uint8_t> GoodStore() {
+  const MemoryFile file;
+  {
+    Database database(file.path(), Database::Mode::kWrite);
+    database.Run("PRAGMA page_size = 512; PRAGMA journal_mode = MEMORY");
+    database.Run(kStoreSchema);
+    database.Run(
+        "INSERT INTO configuration VALUES('algorithm', 'pof-mkl'), ('seed', '1');"
+        "INSERT INTO step VALUES(1, 2, 1000), (2, 3, 2000);"
+        "INSERT INTO client(number, name, first_seen, last_seen) VALUES"
+        "(0, 'a', 1, 2), (1, 'b', 3, 4), (2, 'c', 5, 6);"
+        "INSERT INTO event(time, client, event, detail) VALUES(1, 'a', 'joined', 'at step 0')");
+    const std::array<double, 4> numbers = {1, -2, 3.5, 0};
+    const auto bytes = std::as_bytes(std::span(numbers));
+    const auto sum = SumOf(bytes);
+    for (const std::int64_t steps : {1, 2}) {
+      Statement insert(database, "INSERT INTO state VALUES(?, ?, ?)");
+      insert.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
+    }
+    database.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
+    database.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
+  }
+  std::ifstream in(file.path(), std::ios::binary);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
+  if (ReadStore(file.path()).clients.size() != 3) std::abort();
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const MemoryFile file;
+  static const std::vector<std::uint8_t> good = GoodStore();
+  if (size == 0) return 0;
+  std::vector<std::uint8_t> bytes(data + 1, data + size);
+  if (data[0] % 2 == 1) {
+    bytes = good;
+    for (std::size_t i = 1; i + 2 < size; i += 3) {
+      bytes[(data[i] + 256U * data[i + 1]) % bytes.size()] = data[i + 2];
+    }
+  }
+  file.Write(bytes.data(), bytes.size());
+  try {
+    ReadStore(file.path());
+  } catch (const Error&) {
+  }
+  return 0;
+}
