@@ -281,7 +281,10 @@ std::vector<Number> Copied(const py::handle& object) {
 }
 
 void BindMessages(py::module_& module) {
-  py::class_<ModelMessage>(module, "Broadcast")
+  py::class_<ModelMessage>(
+      module, "Broadcast",
+      "A model on its way to clients: step, theta (N, 2D), and the server's own "
+      "weights if it has some. Can be pickled.")
       .def_property_readonly("step", [](const ModelMessage& m) { return m.broadcast->step; })
       .def_property_readonly("theta", &ThetaOf)
       .def_property_readonly("weights",
@@ -319,7 +322,10 @@ void BindMessages(py::module_& module) {
             return ModelMessage{std::move(b), width};
           }));
 
-  py::class_<UpdateMessage>(module, "Update")
+  py::class_<UpdateMessage>(module, "Update",
+                            "A client's answer: kernels (M,), steps (M, 2D), losses, and the "
+                            "probability with which they were drawn, which is not sent. Can be "
+                            "pickled.")
       .def_property_readonly("client", [](const UpdateMessage& m) { return m.updates->clients[0]; })
       .def_property_readonly("step", [](const UpdateMessage& m) { return m.updates->step; })
       .def_property_readonly(
@@ -385,7 +391,8 @@ void BindMessages(py::module_& module) {
 
 void BindHalves(py::module_& module) {
   BindMessages(module);
-  py::class_<Prediction>(module, "Prediction")
+  py::class_<Prediction>(module, "Prediction",
+                         "value, a float, and per_kernel, (N,): what each kernel predicts.")
       .def_readonly("value", &Prediction::value)
       .def_property_readonly("per_kernel",
                              [](const Prediction& p) {
@@ -396,21 +403,46 @@ void BindHalves(py::module_& module) {
         return "<Prediction " + std::string(py::repr(py::float_(p.value))) + ">";
       });
 
-  py::class_<ClientHalf>(module, "ClientHalf")
+  py::class_<ClientHalf>(module, "ClientHalf", R"(One client, step by step: receive, predict, learn.
+
+>>> import polykern as pk
+>>> algorithm = pk.PofMkl(pk.KernelBank.rbf(2, 4, [0.1, 1, 10]), learning_rate=0.1, weight_rate=0.1)
+>>> client = algorithm.client(7)
+>>> client.receive(algorithm.server().broadcast())
+>>> client.predict([0.5, -0.5]).value
+0.0
+>>> client.learn(1.0, uniform=0.5)
+<Update of client 7, step 0: 1 kernels>
+>>> client.learn(1.0)
+Traceback (most recent call last):
+...
+RuntimeError: learn before predict: every label belongs to a prediction
+)")
       .def(py::init<py::object, py::object>(), py::arg("algorithm"), py::arg("id") = 0)
-      .def("receive", &ClientHalf::Receive, py::arg("broadcast"))
-      .def("predict", &ClientHalf::Predict, py::arg("x"))
-      .def("learn", &ClientHalf::Learn, py::arg("y"), py::arg("uniform") = py::none())
-      .def_property_readonly("weights", &ClientHalf::Weights)
+      .def("receive", &ClientHalf::Receive, py::arg("broadcast"), "Takes the newest model.")
+      .def("predict", &ClientHalf::Predict, py::arg("x"), "The Prediction for one sample, (d,).")
+      .def("learn", &ClientHalf::Learn, py::arg("y"), py::arg("uniform") = py::none(),
+           "Learns the label of the last prediction; the Update is for the server. uniform in "
+           "[0, 1) fixes the draw of the kernels.")
+      .def_property_readonly("weights", &ClientHalf::Weights,
+                             "How the kernels are mixed, (N,), sum 1; None if nobody says.")
       .def_property_readonly("id", &ClientHalf::id)
       .def_property_readonly("learnt", &ClientHalf::learnt)
       .def(py::pickle([](const ClientHalf& c) { return c.Save(); },
                       [](const py::tuple& saved) { return ClientHalf::Load(saved); }));
 
-  py::class_<ServerHalf>(module, "ServerHalf")
+  py::class_<ServerHalf>(module, "ServerHalf", R"(The server, step by step: broadcast, aggregate.
+
+>>> import polykern as pk
+>>> server = pk.PofMkl(pk.KernelBank.rbf(2, 4, [0.1, 1, 10])).server()
+>>> server.aggregate([])                 # a step in which nobody took part
+>>> server.step, server.theta.shape
+(1, (3, 8))
+)")
       .def(py::init<py::object>(), py::arg("algorithm"))
       .def("broadcast", &ServerHalf::broadcast)
-      .def("aggregate", &ServerHalf::Aggregate, py::arg("updates"))
+      .def("aggregate", &ServerHalf::Aggregate, py::arg("updates"),
+           "Ends the step with these updates: with all of them or, if one is refused, with none.")
       .def_property_readonly("theta", [](ServerHalf& s) { return ThetaOf(s.broadcast()); })
       .def_property_readonly("step", [](ServerHalf& s) { return s.broadcast().broadcast->step; })
       .def(py::pickle([](ServerHalf& s) { return s.Save(); },

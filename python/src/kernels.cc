@@ -160,7 +160,16 @@ py::array Transform(const Bank& bank, const py::object& samples) {
 }  // namespace
 
 void BindKernels(py::module_& module) {
-  py::class_<Kernel>(module, "Kernel")
+  py::class_<Kernel>(module, "Kernel", R"(A shift-invariant kernel with k(x, x) = 1.
+
+kind: gaussian, laplacian, matern12, matern32, matern52, cauchy or rational-quadratic (which has a shape). The paper's
+bandwidth is the squared length.
+
+>>> import polykern as pk
+>>> kernel = pk.Kernel("gaussian", length=2.0)
+>>> kernel([1.0, 0.0], [1.0, 0.0]), kernel.bandwidth
+(1.0, 4.0)
+)")
       .def(py::init(&MakeKernel), py::arg("kind") = "gaussian", py::arg("length") = 1.0,
            py::arg("shape") = 1.0)
       .def_property_readonly(
@@ -193,7 +202,19 @@ void BindKernels(py::module_& module) {
                               state[2].cast<double>());
           }));
 
-  py::class_<Bank>(module, "KernelBank")
+  py::class_<Bank>(module, "KernelBank",
+                   R"(N kernels with D random frequencies each, in d dimensions. Immutable.
+
+draw: independent, orthogonal (less variance, for kernels that depend on the distance alone) or shared (gaussian
+kernels: one draw for all, faster). The same seed gives the same bits on every machine, and those of the program.
+
+>>> import polykern as pk
+>>> bank = pk.KernelBank.rbf(dimension=3, features=20, bandwidths=pk.paper_bandwidths(), seed=0)
+>>> bank.frequencies.shape, bank.transform([[0.1, 0.2, 0.3]]).shape
+((51, 20, 3), (1, 51, 40))
+>>> pk.KernelBank.from_vectors(bank.frequencies)
+<KernelBank: 51 kernels, 20 features, 3 inputs>
+)")
       .def(
           py::init([](std::vector<Kernel> kernels, const py::object& dimension,
                       const py::object& features, const py::object& seed, const std::string& draw) {
@@ -212,13 +233,15 @@ void BindKernels(py::module_& module) {
           },
           py::arg("name"), py::arg("dimension"), py::arg("features"), py::arg("kernels") = 51,
           py::arg("seed") = 0, py::arg("draw") = "independent")
-      .def_static("from_vectors", &GivenBank, py::arg("rho"))
+      .def_static("from_vectors", &GivenBank, py::arg("rho"),
+                  "A bank of given frequencies, (N, D, d).")
       .def_property_readonly("kernels", [](const Bank& b) { return b.bank->kernels(); })
       .def_property_readonly("features", [](const Bank& b) { return b.bank->features(); })
       .def_property_readonly("dimension", [](const Bank& b) { return b.bank->dimension(); })
       .def_property_readonly("kernel_list", [](const Bank& b) { return b.kernels; })
-      .def_property_readonly("frequencies", &FrequenciesOf)
-      .def("transform", &Transform, py::arg("X"))
+      .def_property_readonly("frequencies", &FrequenciesOf, "(N, D, d), read-only.")
+      .def("transform", &Transform, py::arg("X"),
+           "The features z_i(x) of every kernel, (n, N, 2D), for rows (n, d).")
       .def("__repr__",
            [](const Bank& b) {
              return "<KernelBank: " + std::to_string(b.bank->kernels()) + " kernels, " +
@@ -243,7 +266,9 @@ void BindKernels(py::module_& module) {
       [](const std::string& name, const py::object& kernels) {
         return MakeDictionary(name, ReadCount(kernels, "kernels", 1));
       },
-      py::arg("name") = "gaussian", py::arg("kernels") = 51);
+      py::arg("name") = "gaussian", py::arg("kernels") = 51,
+      "The kernels of a dictionary, squared lengths evenly spaced in the exponent from 0.01 to "
+      "100.");
   module.def("dictionary_names", [] {
     std::vector<std::string> names(DictionaryNames().begin(), DictionaryNames().end());
     return names;
@@ -258,7 +283,7 @@ void BindKernels(py::module_& module) {
         const auto count = static_cast<py::ssize_t>(sigmas.size());
         return Taken<double>({count}, std::move(sigmas));
       },
-      py::arg("kernels") = 51);
+      py::arg("kernels") = 51, "The paper's bandwidths, 10^((2i - 52) / 25) for i = 1 .. 51.");
 }
 
 }  // namespace polykern::python

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(os.environ["POLYKERN_ROOT"])
-MODULES = ["polykern", "polykern._algorithms", "polykern._data", "polykern._network", "polykern._regressor",
+MODULES = ["polykern", "polykern._core", "polykern._algorithms", "polykern._data", "polykern._network", "polykern._regressor",
            "polykern._simulation"]
 
 

@@ -1,0 +1,93 @@
+"""What pip, type checkers and the script for virtual environments rely on."""
+
+import ast
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import polykern as pk
+from polykern import _core
+
+ROOT = pathlib.Path(os.environ["POLYKERN_ROOT"])
+tomllib = pytest.importorskip("tomllib")
+
+
+def test_the_version_stands_in_one_place():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" in project["project"]["dynamic"] and "version" not in project["project"]
+    where = project["tool"]["scikit-build"]["metadata"]["version"]
+    found = re.search(where["regex"], (ROOT / where["input"]).read_text())
+    assert found["value"] == pk.__version__
+
+
+def test_what_pip_is_told_exists():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    build = project["tool"]["scikit-build"]
+    assert (ROOT / project["project"]["readme"]).exists()
+    for package in build["wheel"]["packages"]:
+        assert (ROOT / package / "__init__.py").exists() and (ROOT / package / "py.typed").exists()
+    cmake = (ROOT / "python/CMakeLists.txt").read_text()
+    for component in build["install"]["components"]:
+        assert f"COMPONENT {component} " in cmake
+    for override in build["overrides"]:
+        for target in override["build"]["targets"]:
+            assert f"pybind11_add_module({target} " in cmake
+    options = "".join((ROOT / file).read_text() for file in ("CMakeLists.txt", "web/CMakeLists.txt", "python/CMakeLists.txt"))
+    for option in build["cmake"]["define"]:
+        assert option == "BUILD_TESTING" or option in options
+
+
+def test_the_stubs_name_exactly_what_the_module_has():
+    tree = ast.parse((ROOT / "python/polykern/_core.pyi").read_text())
+
+    def names(body):
+        for node in body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                yield node.name
+            elif isinstance(node, ast.AnnAssign):
+                yield node.target.id
+
+    assert set(names(tree.body)) == {n for n in vars(_core) if not n.startswith("__")} | {"__version__"}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            own = {n for n in vars(getattr(_core, node.name)) if not n.startswith("_") or n in ("__call__", "__float__")}
+            assert set(names(node.body)) - {"__init__"} == own, node.name
+
+
+def test_everything_promised_is_there_and_documented():
+    for name in pk.__all__:
+        assert getattr(pk, name) is not None, name
+    undocumented = [name for name in pk.__all__ if type(getattr(pk, name)) is type and not getattr(pk, name).__doc__]
+    assert undocumented == []
+    assert {cls._name for cls in pk.Algorithm.__subclasses__()} == set(pk.algorithm_names())
+    with pytest.raises(AttributeError):
+        pk.nothing
+
+
+def test_importing_it_does_not_load_scikit_learn_or_matplotlib():
+    code = "import sys, polykern; assert not {'sklearn', 'matplotlib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_it_ends_well_with_open_agents_and_servers():
+    code = ("import polykern as pk; server = pk.Server('pof-mkl', dimension=2, kernels=3, features=3); "
+            "agent = pk.Agent(server.address, name='a'); agent.predict([1, 2])")
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_virtual_environment_finds_it(tmp_path):
+    # What scripts/setup-python does after its build.
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--system-site-packages", "--without-pip", tmp_path / "env"], check=True)
+    python = tmp_path / "env/bin/python"
+    packages = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"], check=True,
+                              capture_output=True, text=True).stdout.strip()
+    pathlib.Path(packages, "polykern.pth").write_text(os.path.dirname(os.path.dirname(pk.__file__)) + "\n")
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    out = subprocess.run([python, "-c", "import polykern; print(polykern.__version__)"], env=clean, check=True,
+                         capture_output=True, text=True).stdout
+    assert out.strip() == pk.__version__
