@@ -20,6 +20,11 @@ def test_the_program_is_the_example():
     assert block_after("<!-- examples/quickstart.cc -->") == (ROOT / "examples/quickstart.cc").read_text()
 
 
+def test_the_python_program_is_the_example():
+    example = (ROOT / "examples/python/quickstart.py").read_text()
+    assert example.split('"""\n\n', 1)[1] == block_after("<!-- examples/python/quickstart.py -->")
+
+
 def test_the_table_is_what_the_program_prints(polykern):
     assert without_timing(polykern("run", timeout=280).out) == without_timing(block_after("<!-- the output of: polykern run -->"))
 
