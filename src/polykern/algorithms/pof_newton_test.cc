@@ -214,7 +214,7 @@ TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
   }
   auto shrunk = steps;
   for (auto& step : shrunk) {
-    for (double& y : step.y) y = 0.5 + (y - 0.5) / 16;
+    for (double& y : step.y) y = 0.5 + (y - 0.5) / 4;
   }
   for (std::size_t t = 0; t < 80; ++t) {
     if (t == 40) {
