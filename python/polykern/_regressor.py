@@ -228,8 +228,7 @@ def _as_array(values, name):
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds {array.dtype}")
     if array.dtype.kind in "US":
-        raise ValueError(f"{name} holds no numbers, but texts: dtype='numeric' is not compatible with arrays of bytes/strings"
-                         )
+        raise TypeError(f"{name} holds no numbers, but texts")
     if array.dtype.kind == "O":
         try:
             array = array.astype(float)

@@ -151,4 +151,9 @@ def test_bad_input_is_told_and_changes_nothing(stream):
     ]:
         with pytest.raises(ValueError, match=words):
             call()
+    for wrong in (X.astype(str), [["a"] * 4] * 600, "text", None, np.full((600, 4), {})):
+        with pytest.raises((TypeError, ValueError)):
+            model.partial_fit(wrong, y)
+    with pytest.raises(TypeError, match="y holds no numbers"):
+        model.partial_fit(X, y.astype(str))
     assert (model.predict(X) == before).all()
