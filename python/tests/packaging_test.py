@@ -73,6 +73,14 @@ def test_importing_it_does_not_load_scikit_learn_or_matplotlib():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_regressor_needs_no_scikit_learn():
+    code = ("import sys; sys.modules['sklearn'] = None; import copy, pickle, numpy as np, polykern as pk; "
+            "model = pk.OnlineRegressor(kernels=3).set_params(features=20); X = np.random.default_rng(0).normal(size=(300, 2)); "
+            "model.fit(X, X[:, 0]); assert model.score(X, X[:, 0]) > 0.9 and model.get_params()['features'] == 20; "
+            "assert (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all(); assert 'kernels=3' in repr(model)")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_it_ends_well_with_open_agents_and_servers():
     code = ("import polykern as pk; server = pk.Server('pof-mkl', dimension=2, kernels=3, features=3); "
             "agent = pk.Agent(server.address, name='a'); agent.predict([1, 2])")
