@@ -181,8 +181,11 @@ std::size_t Place(std::size_t size, std::size_t row, std::size_t column) {
 
 }  // namespace
 
-NormalEquations::NormalEquations(std::size_t width)
-    : width_(width), numbers_(MatrixLanes(width) + Groups(width)) {}
+NormalEquations::NormalEquations(std::size_t width) : width_(width) {}
+
+void NormalEquations::TakeRoom() {
+  numbers_.resize(MatrixLanes(width_) + Groups(width_));
+}
 
 std::size_t NormalEquations::MatrixLanes(std::size_t width) {
   const std::size_t size = Groups(width) * 8;
@@ -207,6 +210,7 @@ void NormalEquations::Add(std::span<const DoubleLanes> rows, double keep) {
   const std::size_t count = rows.size() / lanes;
   assert(rows.size() == count * lanes && count <= kMostSamples);
   if (count == 0) return;
+  TakeRoom();
   HWY_DYNAMIC_DISPATCH(AddSamples)
   (rows.data()->lane, count, Groups(width_) * 8, keep, numbers_.data()->lane,
    numbers_[MatrixLanes(width_)].lane);
@@ -217,6 +221,7 @@ bool NormalEquations::AddAndSolve(std::span<const DoubleLanes> rows, double keep
   assert(theta.size() == width_ && ridge > 0);
   const std::size_t count = rows.size() / RowLanes(width_);
   assert(rows.size() == count * RowLanes(width_) && count <= kMostSamples);
+  TakeRoom();
   const std::size_t groups = Groups(width_);
   const std::size_t matrix = MatrixLanes(width_);
   if (scratch.size() < matrix + 3 * groups) scratch.resize(matrix + 3 * groups);
@@ -236,6 +241,10 @@ bool NormalEquations::AddAndSolve(std::span<const DoubleLanes> rows, double keep
 
 void NormalEquations::Save(std::span<double> saved) const {
   assert(saved.size() == SavedSize(width_));
+  if (numbers_.empty()) {
+    std::ranges::fill(saved, 0);
+    return;
+  }
   const std::size_t size = Groups(width_) * 8;
   const double* matrix = numbers_.data()->lane;
   const double* b = numbers_[MatrixLanes(width_)].lane;
@@ -248,6 +257,7 @@ void NormalEquations::Save(std::span<double> saved) const {
 
 void NormalEquations::Load(std::span<const double> saved) {
   assert(saved.size() == SavedSize(width_));
+  TakeRoom();
   const std::size_t size = Groups(width_) * 8;
   double* matrix = numbers_.data()->lane;
   double* b = numbers_[MatrixLanes(width_)].lane;

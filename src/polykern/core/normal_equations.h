@@ -14,7 +14,7 @@ struct alignas(64) DoubleLanes {
 /// The ridge regression of samples (z, y) seen one by one: A = sum z z' and b = sum y z, from which
 /// theta = (A + ridge I)^-1 b. Samples are rounded to multiples of 2^-22, which makes every sum of
 /// products exact: samples that are added together give the same bits in any order.
-/// Takes about F^2 / 2 doubles. One thread at a time.
+/// Takes about F^2 / 2 doubles, from the first sample on. One thread at a time.
 class NormalEquations {
  public:
   /// Samples that one call of Add can take: their sums stay exact.
@@ -49,9 +49,11 @@ class NormalEquations {
  private:
   static std::size_t Groups(std::size_t width) { return (width + 7) / 8; }
   static std::size_t MatrixLanes(std::size_t width);
+  void TakeRoom();
 
   std::size_t width_;
   /// A's upper triangle in panels of columns, padded with zeros to a multiple of 8, and then b.
+  /// Empty until there are samples.
   std::vector<DoubleLanes> numbers_;
 };
 
