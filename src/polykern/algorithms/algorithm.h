@@ -60,6 +60,9 @@ class Inbox {
   /// The updates must have passed CheckUpdates.
   virtual void Add(const Updates& updates) = 0;
   virtual void Clear() = 0;
+  /// What was added, as integers: if those of another inbox are added to them, this one holds what
+  /// was added to either. Nothing at all if the server needs every update by itself.
+  virtual std::vector<std::span<std::int64_t>> Sums() { return {}; }
 };
 
 /// Calls job(i, lane) for i = 0 .. count - 1, each once, perhaps on several threads, and returns

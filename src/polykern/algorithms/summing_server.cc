@@ -31,6 +31,9 @@ class SummingInbox final : public Inbox {
     values_.Clear();
     losses_.Clear();
   }
+  std::vector<std::span<std::int64_t>> Sums() override {
+    return {values_.units(), losses_.units()};
+  }
 
   void Merge(const SummingInbox& other) {
     values_.Merge(other.values_);

@@ -35,6 +35,7 @@ class ExactSum {
   std::size_t size() const { return sums_.size(); }
   /// The sums as multiples of kUnit.
   std::span<const std::int64_t> units() const { return sums_; }
+  std::span<std::int64_t> units() { return sums_; }
   double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * kUnit; }
 
  private:

@@ -8,13 +8,24 @@
 
 namespace polykern {
 
-Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes)
-    : shape_(algorithm.shape()), server_(algorithm.NewServer()), lanes_(lanes), answered_(clients) {
+Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes,
+                         std::uint64_t first_client)
+    : shape_(algorithm.shape()),
+      first_client_(first_client),
+      server_(algorithm.NewServer()),
+      lanes_(lanes),
+      answered_(clients) {
   for (std::size_t lane = 0; lane < lanes; ++lane) inboxes_.push_back(server_->NewInbox());
 }
 
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   assert(lane < lanes_.size());
+  Check(updates);
+  inboxes_[lane]->Add(updates);
+  lanes_[lane].participants += updates.size();
+}
+
+void Coordinator::Check(const Updates& updates) {
   const std::uint64_t step = broadcast().step;
   if (updates.step > step || (updates.step < step && !takes_late_)) {
     throw Error("an update answers step " + std::to_string(updates.step) +
@@ -24,22 +35,35 @@ void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   try {
     for (; marked < updates.size(); ++marked) {
       const std::uint64_t client = updates.clients[marked];
-      if (client >= answered_.size()) {
+      const std::uint64_t own = client - first_client_;  // too large as well if it is below
+      if (own >= answered_.size()) {
         throw Error("client " + std::to_string(client) + " is not known here");
       }
-      if (answered_[client] > updates.step) {
+      if (answered_[own] > updates.step) {
         throw Error("client " + std::to_string(client) + " has already answered step " +
-                    std::to_string(answered_[client] - 1));
+                    std::to_string(answered_[own] - 1));
       }
-      answered_[client] = updates.step + 1;
+      answered_[own] = updates.step + 1;
     }
     CheckUpdates(shape_, updates);
   } catch (const Error&) {
-    for (std::size_t c = 0; c < marked; ++c) answered_[updates.clients[c]] = updates.step;
+    for (std::size_t c = 0; c < marked; ++c) {
+      answered_[updates.clients[c] - first_client_] = updates.step;
+    }
     throw;
   }
-  inboxes_[lane]->Add(updates);
-  lanes_[lane].participants += updates.size();
+}
+
+std::vector<std::span<std::int64_t>> Coordinator::Sums() {
+  const auto sums = inboxes_.front()->Sums();
+  for (const auto& inbox : std::span(inboxes_).subspan(1)) {
+    const auto more = inbox->Sums();
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      for (std::size_t i = 0; i < sums[s].size(); ++i) sums[s][i] += more[s][i];
+    }
+    inbox->Clear();
+  }
+  return sums;
 }
 
 std::uint64_t Coordinator::participants() const {
@@ -48,8 +72,8 @@ std::uint64_t Coordinator::participants() const {
   return sum;
 }
 
-void Coordinator::Commit(const RunJobs& run) {
-  server_->Commit(inboxes_, participants(), run);
+void Coordinator::Commit(std::uint64_t participants, const RunJobs& run) {
+  server_->Commit(inboxes_, participants, run);
   for (Lane& lane : lanes_) lane.participants = 0;
 }
 

@@ -19,7 +19,9 @@ namespace polykern {
 /// of lanes and any order of arrival.
 class Coordinator {
  public:
-  explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1);
+  /// For clients first_client .. first_client + clients - 1.
+  explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1,
+                       std::uint64_t first_client = 0);
 
   /// From here on updates may answer steps that have ended: they count in the open one. For
   /// algorithms whose messages do not depend on the model (UsesLateUpdates). A client's updates
@@ -39,7 +41,21 @@ class Coordinator {
 
   /// Ends the step, with whoever sent; the next broadcast is ready. `run` shares out the work among
   /// as many lanes as there are here.
-  void Commit(const RunJobs& run = RunInTurn);
+  void Commit(const RunJobs& run = RunInTurn) { Commit(participants(), run); }
+
+  /// One federation may have several coordinators, each with clients of its own and all with the
+  /// same model. Before they commit a step, each must hold the updates of all clients: either their
+  /// sums, or, of the blocks whose model it is asked for, every single update.
+  /// Sums: what came in here, to be replaced by the sums over all coordinators; nothing at all if
+  /// the server needs single updates.
+  std::vector<std::span<std::int64_t>> Sums();
+  /// As Receive, but takes nothing in.
+  void Check(const Updates& updates);
+  /// Takes in updates, of any clients, that another coordinator has checked. They need neither name
+  /// their clients nor have losses.
+  void Relay(const Updates& updates, std::size_t lane = 0) { inboxes_[lane]->Add(updates); }
+  /// Ends the step of all coordinators, in which so many clients took part.
+  void Commit(std::uint64_t participants, const RunJobs& run);
 
   std::size_t clients() const { return answered_.size(); }
   /// New clients get the next numbers; they may send at once.
@@ -58,6 +74,7 @@ class Coordinator {
   };
 
   ModelShape shape_;
+  std::uint64_t first_client_;
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;  // one per lane
   std::vector<Lane> lanes_;
