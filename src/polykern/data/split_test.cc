@@ -84,6 +84,25 @@ TEST(Split, ReadsTheRowsItDealt) {
   }
 }
 
+TEST(Split, KeepsTheRowsOfSomeClientsAlone) {
+  const auto stream = Deal(Numbered(100), {.clients = 10, .steps = 10});
+  const auto only = stream->Only(3, 4);
+  ASSERT_NE(only, nullptr);
+  EXPECT_EQ(only->clients(), 10U);
+  EXPECT_EQ(only->steps(), 10U);
+  EXPECT_EQ(dynamic_cast<const TableStream&>(*only).data().rows(), 40U);
+  SampleBlock all;
+  SampleBlock some;
+  for (std::size_t step = 0; step < 10; ++step) {
+    stream->Read(step, 4, 3, all);
+    only->Read(step, 4, 3, some);
+    EXPECT_EQ(some.x, all.x);
+    EXPECT_EQ(some.y, all.y);
+  }
+  EXPECT_EQ(stream->Only(0, 10), nullptr);
+  EXPECT_EQ(stream->Only(5, 0)->steps(), 10U);
+}
+
 TEST(Split, ChoosesWhatIsLeftOpen) {
   const auto shape = [](std::size_t rows, std::size_t clients, std::size_t steps) {
     const auto stream = Deal(Numbered(rows), {.clients = clients, .steps = steps});

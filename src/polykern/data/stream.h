@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,12 @@ class Stream {
   /// x and y of an absent client are 0. The same arguments always give the same bits.
   virtual void Read(std::size_t step, std::size_t first, std::size_t count,
                     SampleBlock& block) const = 0;
+
+  /// The same stream, of which only the samples of clients first .. first+count-1 can be read, if
+  /// that takes less room; null if there is nothing to save.
+  virtual std::unique_ptr<const Stream> Only(std::size_t /*first*/, std::size_t /*count*/) const {
+    return nullptr;
+  }
 };
 
 }  // namespace polykern

@@ -10,6 +10,8 @@ TableStream::TableStream(std::shared_ptr<const Dataset> data, std::vector<std::u
                          std::vector<std::uint32_t> site_of, std::vector<std::string> site_names)
     : data_(std::move(data)),
       index_(std::move(index)),
+      count_(site_of.size()),
+      steps_(index_.size() / count_),
       site_of_(std::move(site_of)),
       site_names_(std::move(site_names)) {
   assert(!site_of_.empty() && index_.size() % site_of_.size() == 0);
@@ -17,7 +19,7 @@ TableStream::TableStream(std::shared_ptr<const Dataset> data, std::vector<std::u
 
 void TableStream::Read(std::size_t step, std::size_t first, std::size_t count,
                        SampleBlock& block) const {
-  assert(step < steps() && first + count <= clients());
+  assert(step < steps() && first >= first_ && first + count <= first_ + count_);
   const std::size_t d = dimension();
   block.x.resize(count * d);
   block.y.resize(count);
@@ -34,6 +36,30 @@ void TableStream::Read(std::size_t step, std::size_t first, std::size_t count,
       block.y[i] = data_->y[row];
     }
   }
+}
+
+std::unique_ptr<const Stream> TableStream::Only(std::size_t first, std::size_t count) const {
+  assert(first + count <= clients());
+  if (count == clients()) return nullptr;
+  auto rows = std::make_shared<Dataset>();
+  rows->dimension = data_->dimension;
+  std::vector<std::uint32_t> index;
+  for (std::size_t step = 0; step < steps_; ++step) {
+    for (std::size_t client = first; client < first + count; ++client) {
+      const std::uint32_t row = RowOf(step, client);
+      index.push_back(row == kAbsent ? kAbsent : static_cast<std::uint32_t>(rows->rows()));
+      if (row == kAbsent) continue;
+      const auto x = data_->Row(row);
+      rows->x.insert(rows->x.end(), x.begin(), x.end());
+      rows->y.push_back(data_->y[row]);
+    }
+  }
+  auto only = std::make_unique<TableStream>(*this);
+  only->data_ = std::move(rows);
+  only->index_ = std::move(index);
+  only->first_ = first;
+  only->count_ = count;
+  return only;
 }
 
 }  // namespace polykern

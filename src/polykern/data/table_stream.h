@@ -24,22 +24,26 @@ class TableStream : public Stream {
               std::vector<std::uint32_t> site_of, std::vector<std::string> site_names);
 
   std::size_t clients() const override { return site_of_.size(); }
-  std::size_t steps() const override { return index_.size() / site_of_.size(); }
+  std::size_t steps() const override { return steps_; }
   std::size_t dimension() const override { return data_->dimension; }
   std::size_t SiteOf(std::size_t client) const override { return site_of_[client]; }
   std::span<const std::string> site_names() const override { return site_names_; }
   void Read(std::size_t step, std::size_t first, std::size_t count,
             SampleBlock& block) const override;
+  std::unique_ptr<const Stream> Only(std::size_t first, std::size_t count) const override;
 
   /// The row of the data set that a client sees at a step, or kAbsent.
   std::uint32_t RowOf(std::size_t step, std::size_t client) const {
-    return index_[step * clients() + client];
+    return index_[step * count_ + client - first_];
   }
   const Dataset& data() const { return *data_; }
 
  private:
   std::shared_ptr<const Dataset> data_;
   std::vector<std::uint32_t> index_;
+  std::size_t first_ = 0;  // of the clients that can be read
+  std::size_t count_;
+  std::size_t steps_;
   std::vector<std::uint32_t> site_of_;
   std::vector<std::string> site_names_;
 };
