@@ -1,173 +1,301 @@
 #include "polykern/sim/experiment.h"
 
 #include <algorithm>
-#include <chrono>
+#include <bit>
 #include <cmath>
-#include <iterator>
 #include <memory>
 #include <sstream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
+#include "polykern/sim/repetition.h"
+#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {
 
-/// One repetition of one row.
-struct Run {
-  bool finished = false;
-  bool has_regret = false;
-  double mse = 0;
-  std::vector<double> regret;  // per client
-  std::vector<double> step_mse;
-  std::vector<double> step_regret;
-  ClientWeights weights;
-  Traffic traffic;
-  double bound = 0;
-  bool unit_losses = true;
-  std::size_t over_bound = 0;
-  double seconds = 0;
-  std::uint64_t fingerprint = 0;
-  std::optional<Divergence> divergence;
-  std::vector<double> predictions;  // if kept
+using Json = nlohmann::json;
+
+/// A chain is what must run in order: one repetition, or all of a row if weights are carried.
+std::size_t ChainLength(const ExperimentOptions& options) {
+  return options.carry_weights ? options.repetitions : 1;
+}
+
+/// Groups of ranks that work on chains of their own. More groups exchange less, fewer hold less
+/// each and are all busy to the end; cost is in client-steps, of which an exchange takes some.
+std::size_t GroupsFor(std::size_t chains, std::size_t clients, std::size_t ranks,
+                      std::size_t wished) {
+  if (wished > 0 && ranks % wished != 0) {
+    throw Error("--rank-groups is " + std::to_string(wished) + ", which does not divide " +
+                std::to_string(ranks) + " ranks");
+  }
+  if (wished > 0) return wished;
+  constexpr std::size_t kExchange = 64;
+  constexpr std::size_t kMostClients = std::size_t{1} << 16;  // of one rank, if they can be spread
+  std::size_t best = 1;
+  std::size_t best_cost = SIZE_MAX;
+  for (std::size_t groups = 1; groups <= std::min(chains, ranks); ++groups) {
+    if (ranks % groups != 0) continue;
+    const std::size_t together = ranks / groups;
+    const std::size_t each = (clients + together - 1) / together;
+    const std::size_t exchange = kExchange * static_cast<std::size_t>(std::bit_width(together - 1));
+    const std::size_t cost = (chains + groups - 1) / groups * (each + exchange);
+    if (cost > best_cost || (groups > 1 && each > kMostClients)) continue;
+    best = groups;
+    best_cost = cost;
+  }
+  return best;
+}
+
+/// The settings under which a repetition is kept.
+std::string KeptSettings(const Row& row, const ExperimentOptions& options, std::size_t repetition,
+                         const ExperimentHost& host) {
+  return host.data + RowSettings(row, options) + " repetition " + std::to_string(repetition);
+}
+
+/// One call of RunExperiment.
+class Execution {
+ public:
+  Execution(const Stream& stream, const std::vector<Row>& rows, const ExperimentOptions& options,
+            Progress& progress, const ExperimentHost& host)
+      : stream_(stream),
+        rows_(rows),
+        options_(options),
+        progress_(progress),
+        host_(host),
+        alone_(RunAlone()),
+        ranks_(host.ranks != nullptr ? *host.ranks : *alone_),
+        plan_(stream),
+        runs_(rows.size(), std::vector<Repetition>(options.repetitions)),
+        length_(ChainLength(options)),
+        chains_(rows.size() * options.repetitions / length_) {
+    for (const Row& row : rows) {
+      algorithms_.push_back(MakeFor(row, stream, options.seed, 0));
+      CheckBudget(row, algorithms_.back()->shape().update_size());
+    }
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    threads_ = options.threads == 0 ? std::max<std::size_t>(1, cores / ranks_.local_size())
+                                    : options.threads;
+  }
+
+  std::vector<RowResult> Run() {
+    TakeOver();
+    if (ranks_.size() == 1) {
+      RunHere();
+    } else {
+      RunTogether();
+    }
+    std::vector<RowResult> results;
+    for (std::size_t r = 0; ranks_.rank() == 0 && r < rows_.size(); ++r) {
+      results.push_back(Summarize(rows_[r], runs_[r], stream_.clients()));
+      results.back().weight_plan = plan_;
+    }
+    return results;
+  }
+
+ private:
+  struct Chain {
+    std::size_t next = 0;  // of its repetitions
+    std::unique_ptr<Clients> clients = {};
+    std::vector<double> state = {};  // of all clients, if it goes on from a kept repetition
+  };
+
+  std::size_t RowOf(std::size_t chain) const { return chain * length_ / options_.repetitions; }
+  std::size_t RepetitionOf(std::size_t chain, std::size_t i) const {
+    return (chain * length_ + i) % options_.repetitions;
+  }
+  /// Carried weights of very many clients are not kept: then the row starts anew.
+  bool KeepsState(std::size_t row) const {
+    constexpr std::size_t kMostNumbers = std::size_t{1} << 24;
+    const std::size_t size = algorithms_[row]->state_size() * stream_.clients();
+    return options_.carry_weights && host_.data.size() > 0 && size <= kMostNumbers;
+  }
+
+  /// Finds what was finished before, on rank 0, and tells the others.
+  void TakeOver() {
+    if (host_.data.empty()) return;
+    for (std::size_t c = 0; ranks_.rank() == 0 && c < chains_.size(); ++c) {
+      const std::size_t row = RowOf(c);
+      Chain& chain = chains_[c];
+      for (; chain.next < length_; ++chain.next) {
+        const std::size_t repetition = RepetitionOf(c, chain.next);
+        std::string damaged;  // is run again
+        const auto text = host_.store->Find(
+            rows_[row].algorithm, KeptSettings(rows_[row], options_, repetition, host_), damaged);
+        if (!text) break;
+        Repetition run = ParseRepetition(*text);
+        if (options_.carry_weights && chain.next + 1 < length_ && run.state.empty()) break;
+        chain.state = std::exchange(run.state, {});
+        runs_[row][repetition] = std::move(run);
+        ++progress_.kept;
+      }
+    }
+    Json told = Json::array();
+    for (const Chain& chain : chains_) told.push_back({chain.next, chain.state});
+    std::string text = told.dump();
+    ranks_.Broadcast(text);
+    told = Json::parse(text);
+    for (std::size_t c = 0; c < chains_.size(); ++c) {
+      chains_[c].next = told[c][0];
+      chains_[c].state = told[c][1].get<std::vector<double>>();
+    }
+  }
+
+  void Plan(const std::vector<std::size_t>& chains) {
+    for (const std::size_t c : chains) {
+      progress_.steps_total += (length_ - chains_[c].next) * stream_.steps();
+    }
+  }
+
+  /// The next repetition of a chain, by these ranks.
+  void RunNext(std::size_t c, Workers& workers, Communicator& ranks) {
+    Chain& chain = chains_[c];
+    const std::size_t row = RowOf(c);
+    const std::size_t repetition = RepetitionOf(c, chain.next);
+    if (chain.clients == nullptr) {
+      const ClientRange own = OwnClients(stream_.clients(), ranks);
+      chain.clients = std::make_unique<Clients>(*algorithms_[row], own.first, own.count);
+      if (!chain.state.empty()) {
+        const std::size_t size = algorithms_[row]->state_size();
+        chain.clients->Load(std::span(chain.state).subspan(own.first * size, own.count * size));
+      }
+    }
+    chain.clients->ForgetFeatures();
+    const auto algorithm = MakeFor(rows_[row], stream_, options_.seed, repetition);
+    Simulation::Options simulation;
+    simulation.seed = options_.seed;
+    simulation.participation = options_.participation;
+    Repetition run =
+        RunRepetition(stream_, rows_[row], *algorithm, options_, simulation, repetition, plan_,
+                      *chain.clients, workers, ranks,
+                      [this](std::size_t steps) { progress_.steps_done += steps; });
+    ++chain.next;
+    if (!run.finished) {  // what follows would start from broken weights
+      progress_.steps_done += (length_ - chain.next) * stream_.steps();
+      chain.next = length_;
+    }
+    if (KeepsState(row) && chain.next < length_) run.state = ranks.Gather(chain.clients->Save());
+    if (chain.next == length_) chain.clients.reset();
+    runs_[row][repetition] = std::move(run);
+  }
+
+  /// On rank 0, once a repetition is there.
+  void Keep(std::size_t row, std::size_t repetition) {
+    Repetition& run = runs_[row][repetition];
+    if (host_.store != nullptr && run.finished) {
+      host_.store->Keep(rows_[row].algorithm, KeptSettings(rows_[row], options_, repetition, host_),
+                        RepetitionText(run));
+    }
+    run.state.clear();
+  }
+
+  void RunHere() {
+    std::vector<std::size_t> missing;
+    for (std::size_t c = 0; c < chains_.size(); ++c) {
+      if (chains_[c].next < length_) missing.push_back(c);
+    }
+    Plan(missing);
+    const auto run_chain = [&](std::size_t c, Workers& workers) {
+      while (chains_[c].next < length_) {
+        const std::size_t repetition = RepetitionOf(c, chains_[c].next);
+        RunNext(c, workers, ranks_);
+        Keep(RowOf(c), repetition);
+      }
+    };
+    const std::size_t blocks = (stream_.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+    // No more threads than there can be work for.
+    Workers workers(std::min(threads_, std::max({std::size_t{1}, missing.size(), blocks})));
+    const bool chains_fill =
+        missing.size() % workers.size() == 0 || missing.size() >= 8 * workers.size();
+    const bool clients_fill = stream_.clients() >= 2 * Simulation::kBlock * workers.size();
+    if (chains_fill || !clients_fill) {
+      workers.Run(missing.size(), [&](std::size_t i, std::size_t) {
+        Workers alone(1);
+        run_chain(missing[i], alone);
+      });
+    } else {
+      for (const std::size_t c : missing) run_chain(c, workers);
+    }
+  }
+
+  /// All groups take as many chains at a time, and tell rank 0 of every repetition that they have
+  /// finished. A rank that is a group of its own has a thread for each chain.
+  void RunTogether() {
+    const std::size_t groups =
+        GroupsFor(chains_.size(), stream_.clients(), ranks_.size(), options_.rank_groups);
+    const auto group = ranks_.Split(groups);
+    const std::size_t of_group = (chains_.size() + groups - 1) / groups;
+    const std::size_t lanes = group->size() == 1 && of_group >= threads_ ? threads_ : 1;
+    const std::size_t own_group = ranks_.rank() / group->size();
+    std::vector<std::vector<std::size_t>> turns;
+    for (std::size_t start = 0; start < chains_.size(); start += groups * lanes) {
+      std::vector<std::size_t>& own = turns.emplace_back();
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t c = start + lane * groups + own_group;
+        if (c < chains_.size() && chains_[c].next < length_) own.push_back(c);
+      }
+      Plan(own);
+    }
+    Workers workers(threads_);
+    for (const std::vector<std::size_t>& own : turns) {
+      for (std::size_t i = 0; i < length_; ++i) {
+        std::vector<std::size_t> running;
+        for (const std::size_t c : own) {
+          if (chains_[c].next < length_) running.push_back(c);
+        }
+        std::vector<std::size_t> repetitions;
+        for (const std::size_t c : running) repetitions.push_back(RepetitionOf(c, chains_[c].next));
+        if (lanes > 1) {
+          workers.Run(running.size(), [&](std::size_t at, std::size_t) {
+            Workers alone(1);
+            RunNext(running[at], alone, *alone_);
+          });
+        } else {
+          for (const std::size_t c : running) RunNext(c, workers, *group);
+        }
+        Report(running, repetitions, group->rank() == 0);
+      }
+    }
+  }
+
+  /// Brings finished repetitions to rank 0, from the ranks that have them.
+  void Report(const std::vector<std::size_t>& chains, const std::vector<std::size_t>& repetitions,
+              bool has_them) {
+    Json own = Json::array();
+    for (std::size_t i = 0; has_them && i < chains.size(); ++i) {
+      const std::size_t row = RowOf(chains[i]);
+      if (ranks_.rank() == 0) {
+        Keep(row, repetitions[i]);
+      } else {
+        own.push_back({row, repetitions[i], RepetitionText(runs_[row][repetitions[i]])});
+        runs_[row][repetitions[i]] = {};
+      }
+    }
+    for (const std::string& text : ranks_.Gather(own.dump())) {
+      for (const Json& one : Json::parse(text)) {
+        runs_[one[0]][one[1]] = ParseRepetition(one[2]);
+        Keep(one[0], one[1]);
+      }
+    }
+  }
+
+  const Stream& stream_;
+  const std::vector<Row>& rows_;
+  const ExperimentOptions& options_;
+  Progress& progress_;
+  const ExperimentHost& host_;
+  std::unique_ptr<Communicator> alone_;
+  Communicator& ranks_;
+  WeightPlan plan_;
+  std::vector<std::vector<Repetition>> runs_;           // rows x repetitions; on rank 0 in the end
+  std::vector<std::unique_ptr<Algorithm>> algorithms_;  // of the rows, for their sizes
+  std::size_t length_;                                  // of a chain
+  std::vector<Chain> chains_;
+  std::size_t threads_ = 1;
 };
-
-std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
-                                   std::size_t repetition) {
-  // Mixed, so that neighbouring seeds and repetitions share nothing.
-  const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
-  return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
-}
-
-void CheckBudget(const Row& row, std::uint64_t numbers) {
-  if (numbers <= row.options.budget) return;
-  throw Error("--budget is " + std::to_string(row.options.budget) + ", but a client of " +
-              row.algorithm + " sends " + std::to_string(numbers) + " numbers in a step");
-}
-
-/// Steps in which nobody took part have no error.
-double MeanOfNumbers(std::span<const double> values) {
-  std::vector<double> numbers;
-  std::ranges::copy_if(values, std::back_inserter(numbers),
-                       [](double value) { return !std::isnan(value); });
-  return SpreadOf(numbers).mean;
-}
-
-/// `passed` hears how many steps are over, again and again.
-Run RunOnce(const Stream& stream, const Row& row, const Algorithm& algorithm,
-            const ExperimentOptions& options, const Simulation::Options& simulation_options,
-            std::size_t repetition, const WeightPlan& plan, Clients& clients, Workers& workers,
-            const std::function<void(std::size_t)>& passed) {
-  Simulation simulation(algorithm, stream, clients, workers, simulation_options);
-  WeightWatch watch(algorithm, plan);
-  Run run;
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    while (!simulation.done()) {
-      simulation.Step();
-      watch.Look(simulation.step(), clients);
-      passed(1);
-    }
-  } catch (const Error& error) {
-    run.divergence = {repetition, simulation.step(), error.what()};
-    passed(stream.steps() - simulation.step());
-  }
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  run.seconds = elapsed.count() * static_cast<double>(workers.size());
-  run.step_mse.assign(simulation.step_mse().begin(), simulation.step_mse().end());
-  run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
-  run.traffic = simulation.traffic();
-  run.fingerprint = simulation.Fingerprint();
-  run.predictions.assign(simulation.predictions().begin(), simulation.predictions().end());
-  run.finished = !run.divergence;
-  run.has_regret = algorithm.experts() > 0;
-  CheckBudget(row, run.traffic.largest_up);
-  if (!run.finished) {
-    run.mse = MeanOfNumbers(run.step_mse);
-    return run;
-  }
-  if (run.traffic.messages == 0) {
-    throw Error("no client took part in any step; raise --participation");
-  }
-  run.weights = watch.weights();
-  const Scoreboard& scores = simulation.scores();
-  // Theorem 2 is about clients that start with equal weights.
-  const double rate =
-      options.carry_weights && options.repetitions > 1 ? 0 : algorithm.weight_rate();
-  if (rate > 0) run.bound = RegretBound(algorithm.experts(), rate, stream.steps());
-  double squared_error = 0;
-  for (std::size_t k = 0; k < scores.clients(); ++k) {
-    squared_error += scores.SquaredError(k);
-    run.regret.push_back(run.has_regret ? scores.Regret(k) : 0);
-    const bool unit = scores.LossesInUnitRange(k);
-    run.unit_losses &= unit;
-    if (rate > 0 && unit &&
-        scores.Regret(k) > RegretBound(algorithm.experts(), rate, scores.Steps(k))) {
-      ++run.over_bound;
-    }
-  }
-  run.mse = squared_error / static_cast<double>(run.traffic.messages);
-  return run;
-}
-
-void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
-  if (sums.empty()) sums.resize(values.size());
-  for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i) sums[i] += values[i];
-}
-
-/// Puts the repetitions of a row together, in their order. Of a row that diverged, the finished
-/// repetitions count, or the steps of the first one if there are none.
-RowResult Summarize(const Row& row, const std::vector<Run>& runs, std::size_t clients) {
-  RowResult result;
-  result.row = row;
-  result.kernels = UplinkOf(row.algorithm, row.options).kernels;
-  result.features = FeaturesOf(row.algorithm, row.options);
-  std::vector<const Run*> counted;
-  for (const Run& run : runs) {
-    if (run.divergence && !result.divergence) result.divergence = run.divergence;
-    if (run.finished) counted.push_back(&run);
-  }
-  result.repetitions = counted.size();
-  if (counted.empty()) counted.push_back(&runs.front());
-
-  std::vector<double> mse;
-  std::vector<double> regret(clients);
-  Traffic traffic;
-  for (const Run* run : counted) {
-    mse.push_back(run->mse);
-    result.has_regret |= run->has_regret;
-    AddTo(regret, run->regret);
-    AddTo(result.step_mse, run->step_mse);
-    AddTo(result.step_regret, run->step_regret);
-    AddTo(result.weights.trace, run->weights.trace);
-    AddTo(result.weights.last, run->weights.last);
-    traffic.Add(run->traffic);
-    if (run->bound > 0) result.regret_bound = run->bound;
-    result.unit_losses &= run->unit_losses;
-    result.over_bound += run->over_bound;
-    result.seconds += run->seconds;
-    result.fingerprint = result.fingerprint * 31 + run->fingerprint;
-  }
-  const auto count = static_cast<double>(counted.size());
-  for (auto* sums : {&regret, &result.step_mse, &result.step_regret, &result.weights.trace,
-                     &result.weights.last}) {
-    for (double& value : *sums) value /= count;
-  }
-  result.mse = SpreadOf(mse);
-  result.regret = SpreadOf(regret);
-  if (result.has_regret && result.repetitions == 0 && !result.step_regret.empty()) {
-    result.regret = {result.step_regret.back(), 0};
-  }
-  if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
-  result.samples = traffic.messages;
-  result.uplink_numbers = traffic.largest_up;
-  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
-  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
-  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
-  return result;
-}
 
 }  // namespace
 
@@ -181,62 +309,29 @@ void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& opti
   for (const Row& row : rows) CheckAlgorithm(row.algorithm, row.options);
 }
 
+ClientRange RankClients(const std::vector<Row>& rows, const ExperimentOptions& options,
+                        std::size_t clients, const Communicator& ranks) {
+  const std::size_t chains = rows.size() * options.repetitions / ChainLength(options);
+  const std::size_t together =
+      ranks.size() / GroupsFor(chains, clients, ranks.size(), options.rank_groups);
+  return OwnClients(clients, ranks.rank() % together, together);
+}
+
 std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
-                                     const ExperimentOptions& options, Progress& progress) {
+                                     const ExperimentOptions& options, Progress& progress,
+                                     const ExperimentHost& host) {
   CheckExperiment(rows, options);
-  const std::size_t repetitions = options.repetitions;
-  progress.steps_total = rows.size() * repetitions * stream.steps();
-  const WeightPlan plan(stream);
-  std::vector<std::vector<Run>> runs(rows.size(), std::vector<Run>(repetitions));
-  std::vector<std::unique_ptr<Algorithm>> algorithms;  // of the rows, for their sizes
+  return Execution(stream, rows, options, progress, host).Run();
+}
+
+void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
+                const ExperimentHost& host) {
+  if (host.store == nullptr) return;
   for (const Row& row : rows) {
-    algorithms.push_back(MakeFor(row, stream, options.seed, 0));
-    CheckBudget(row, algorithms.back()->shape().update_size());
-  }
-  // A chain is what must run in order: one repetition, or all of a row if weights are carried.
-  const std::size_t chain_length = options.carry_weights ? repetitions : 1;
-  const std::size_t chains = rows.size() * repetitions / chain_length;
-  const auto run_chain = [&](std::size_t chain, Workers& workers) {
-    const std::size_t first = chain * chain_length;
-    const std::size_t r = first / repetitions;
-    Clients clients(*algorithms[r], 0, stream.clients());
-    for (std::size_t i = first; i < first + chain_length; ++i) {
-      const std::size_t repetition = i % repetitions;
-      clients.ForgetFeatures();
-      const auto algorithm = MakeFor(rows[r], stream, options.seed, repetition);
-      Simulation::Options simulation;
-      simulation.seed = options.seed;
-      simulation.participation = options.participation;
-      runs[r][repetition] =
-          RunOnce(stream, rows[r], *algorithm, options, simulation, repetition, plan, clients,
-                  workers, [&](std::size_t steps) { progress.steps_done += steps; });
-      if (!runs[r][repetition].finished) {  // what follows would start from broken weights
-        progress.steps_done += (first + chain_length - i - 1) * stream.steps();
-        return;
-      }
+    for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
+      host.store->Forget(row.algorithm, KeptSettings(row, options, repetition, host));
     }
-  };
-  const std::size_t blocks = (stream.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  // No more threads than there can be work for.
-  Workers workers(
-      std::min(options.threads == 0 ? cores : options.threads, std::max(chains, blocks)));
-  const bool chains_fill = chains % workers.size() == 0 || chains >= 8 * workers.size();
-  const bool clients_fill = stream.clients() >= 2 * Simulation::kBlock * workers.size();
-  if (chains_fill || !clients_fill) {
-    workers.Run(chains, [&](std::size_t chain, std::size_t) {
-      Workers alone(1);
-      run_chain(chain, alone);
-    });
-  } else {
-    for (std::size_t chain = 0; chain < chains; ++chain) run_chain(chain, workers);
   }
-  std::vector<RowResult> results;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    results.push_back(Summarize(rows[r], runs[r], stream.clients()));
-    results.back().weight_plan = plan;
-  }
-  return results;
 }
 
 SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& algorithm,
@@ -249,12 +344,13 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
                            std::max(blocks, algorithm.shape().blocks)));
   ExperimentOptions once;
   once.repetitions = 1;
+  const auto alone = RunAlone();
   std::size_t step = 0;
-  Run run = RunOnce(stream, row, algorithm, once, options.simulation, 0, plan, clients, workers,
-                    [&](std::size_t steps) {
-                      step += steps;
-                      if (options.after_step) options.after_step(step);
-                    });
+  Repetition run = RunRepetition(stream, row, algorithm, once, options.simulation, 0, plan, clients,
+                                 workers, *alone, [&](std::size_t steps) {
+                                   step += steps;
+                                   if (options.after_step) options.after_step(step);
+                                 });
   SingleRun single;
   single.predictions = std::move(run.predictions);
   single.seconds = run.seconds / static_cast<double>(workers.size());

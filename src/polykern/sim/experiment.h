@@ -11,6 +11,8 @@
 #include "polykern/algorithms/options.h"
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
+#include "polykern/sim/communicator.h"
+#include "polykern/sim/run_store.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/weight_watch.h"
 
@@ -28,7 +30,10 @@ struct ExperimentOptions {
   std::uint64_t seed = 0;        ///< of feature draws, clients' draws and absences
   bool carry_weights = false;  ///< keep clients' weights through the repetitions, as the paper did
   double participation = 1;    ///< a client with a sample takes part with this probability
-  std::size_t threads = 0;     ///< 0: as many as the machine has cores
+  /// Groups of ranks among which repetitions are shared out; it must divide the ranks. 0: whatever
+  /// is cheapest.
+  std::size_t rank_groups = 0;
+  std::size_t threads = 0;  ///< of a rank; 0: the machine's cores, shared out among its ranks
 };
 
 /// Why a row ended early.
@@ -55,6 +60,7 @@ struct RowResult {
   double downlink_bytes = 0;          ///< per client and step
   std::uint64_t samples = 0;          ///< client-steps over all repetitions
   double seconds = 0;                 ///< processor time of the repetitions, added up
+  double rank_bytes = 0;              ///< what a rank gave to others, per step
   std::uint64_t fingerprint = 0;      ///< of every bit of every prediction and final model
   std::vector<double> step_mse;       ///< per step
   std::vector<double> step_regret;    ///< per step: cumulative regret
@@ -68,17 +74,39 @@ struct RowResult {
 struct Progress {
   std::atomic<std::size_t> steps_done = 0;
   std::atomic<std::size_t> steps_total = 0;
+  std::atomic<std::size_t> kept = 0;  ///< repetitions that were finished before
+};
+
+/// Who runs an experiment, and what it leaves behind if it is stopped.
+struct ExperimentHost {
+  /// Those that run it together; null: this process alone.
+  Communicator* ranks = nullptr;
+  /// Where finished repetitions are kept, each as soon as it is finished, until ForgetKept; those
+  /// that are there are not run again. Rank 0's alone is used. Null: nowhere.
+  const RunStore* store = nullptr;
+  std::string data = {};  ///< everything that decides the samples
 };
 
 /// Throws Error, naming the option, if a row or the experiment cannot run.
 void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& options);
 
+/// The clients whose samples this rank needs in RunExperiment: all of them, if repetitions are
+/// spread over single ranks.
+ClientRange RankClients(const std::vector<Row>& rows, const ExperimentOptions& options,
+                        std::size_t clients, const Communicator& ranks);
+
 /// Runs every row on the stream, in parallel over repetitions or over clients, whichever fills the
-/// threads; the results do not depend on it. Throws Error as
-/// CheckExperiment does, before the first step, and if a row would send more than its budget. A row
-/// that diverges keeps what it had and says so in its result.
+/// threads and the ranks; the results do not depend on it. Throws Error as CheckExperiment does,
+/// before the first step, and if a row would send more than its budget. A row that diverges keeps
+/// what it had and says so in its result. Results are on rank 0, the others get none. `progress` is
+/// that of this rank.
 std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
-                                     const ExperimentOptions& options, Progress& progress);
+                                     const ExperimentOptions& options, Progress& progress,
+                                     const ExperimentHost& host = {});
+
+/// Removes what RunExperiment kept: to be called when its results are safe.
+void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
+                const ExperimentHost& host);
 
 /// One run of an algorithm that exists already.
 struct SingleRunOptions {

@@ -15,6 +15,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
+#include "polykern/data/checksum.h"
 #include "polykern/data/synthetic.h"
 
 namespace polykern {
@@ -267,6 +268,20 @@ std::string ReadableJson(const std::string& indented) {
     }
   }
   return text;
+}
+
+std::string SampleSettings(const Source& source, const SourceOptions& options) {
+  Json json = DataJson(source, options);
+  json.erase("folder");
+  Json sums = Json::array();
+  for (const std::string& file : source.files) {
+    const fs::path path =
+        source.files == options.data ? fs::path(file) : fs::path(options.data_dir) / file;
+    if (!fs::is_regular_file(path)) return "";
+    sums.push_back(Sha256OfFile(path.string()));
+  }
+  json["sha256"] = sums;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string RowSettings(const Row& row, const ExperimentOptions& options) {

@@ -17,6 +17,10 @@ std::string ResultJson(const Source& source, const SourceOptions& source_options
                        const ExperimentOptions& options, const std::vector<RowResult>& rows,
                        const std::string& command);
 
+/// Everything that decides the samples of a source, its files' contents included, as one line of
+/// JSON. Empty if a file is none that could be read again, such as a pipe.
+std::string SampleSettings(const Source& source, const SourceOptions& options);
+
 /// Everything that decides what a row gives on given data, as one line of JSON: equal lines, equal
 /// results. Threads are no part of it.
 std::string RowSettings(const Row& row, const ExperimentOptions& options);

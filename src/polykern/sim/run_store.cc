@@ -60,4 +60,10 @@ void RunStore::Keep(const std::string& name, const std::string& settings,
   WriteFileAtomically(folder_, FileName(name, settings), json.dump() + "\n");
 }
 
+void RunStore::Forget(const std::string& name, const std::string& settings) const {
+  std::error_code ignored;
+  std::filesystem::remove(std::filesystem::path(folder_) / FileName(name, settings), ignored);
+  std::filesystem::remove(folder_, ignored);  // fails, rightly, if it is not empty
+}
+
 }  // namespace polykern

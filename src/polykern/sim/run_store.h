@@ -22,6 +22,9 @@ class RunStore {
   /// it cannot be written.
   void Keep(const std::string& name, const std::string& settings, const std::string& result) const;
 
+  /// Removes what is kept for these settings, if anything, and the folder if that leaves it empty.
+  void Forget(const std::string& name, const std::string& settings) const;
+
  private:
   std::string folder_;
 };

@@ -38,12 +38,15 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       clients_(clients),
       workers_(workers),
       options_(options),
-      coordinator_(algorithm, stream.clients(), workers.size()),
-      scores_(stream.clients(), algorithm.experts()),
+      alone_(RunAlone()),
+      server_(algorithm, {clients.size() > 0 ? clients.Id(0) : 0, clients.size()},
+              options.ranks != nullptr ? *options.ranks : *alone_, workers.size()),
+      scores_(clients.size(), algorithm.experts()),
       rounds_(workers.size(), ClientRound(algorithm)),
       samples_(workers.size()),
-      blocks_((stream.clients() + kBlock - 1) / kBlock) {
-  assert(clients.size() == stream.clients());
+      totals_(workers.size()),
+      sums_(2 * DoubleSum::kWords + 1) {
+  assert(options.ranks != nullptr || clients.size() == stream.clients());
   if (stream.clients() > ExactSum::kMaxTerms) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
                 std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower --clients");
@@ -52,6 +55,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
   if (options.keep_predictions) {
+    assert(clients.size() == stream.clients());
     predictions_.assign(stream.clients() * stream.steps(),
                         std::numeric_limits<double>::quiet_NaN());
   }
@@ -59,45 +63,62 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
 
 void Simulation::Step() {
   assert(!done());
-  workers_.Run(blocks_.size(), [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
-  Block all;
-  for (const Block& block : blocks_) {  // in order: the sums have the same bits for any threads
-    all.squared_error += block.squared_error;
-    all.regret += block.regret;
-    all.fingerprint += block.fingerprint;
-    traffic_.Add(block.traffic);
-    all.traffic.Add(block.traffic);
+  for (Totals& totals : totals_) totals = {};
+  std::string failure;
+  try {
+    workers_.Run((clients_.size() + kBlock - 1) / kBlock,
+                 [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
+  } catch (const Error& error) {
+    failure = error.what();
   }
+  Totals& all = totals_.front();
+  for (const Totals& totals : std::span(totals_).subspan(1)) {
+    all.squared_error.Merge(totals.squared_error);
+    all.regret.Merge(totals.regret);
+    all.fingerprint += totals.fingerprint;
+    all.traffic.Add(totals.traffic);
+  }
+  const auto sums = std::span(sums_);
+  const auto squared_error = sums.first<DoubleSum::kWords>();
+  const auto regret = sums.subspan<DoubleSum::kWords, DoubleSum::kWords>();
+  std::ranges::copy(all.squared_error.words(), squared_error.begin());
+  std::ranges::copy(all.regret.words(), regret.begin());
+  sums_.back() = static_cast<std::int64_t>(all.traffic.messages);
+  server_.Exchange(sums_, failure);
   fingerprint_ += all.fingerprint;
-  const auto participants = static_cast<double>(all.traffic.messages);
-  step_mse_.push_back(all.squared_error / participants);  // NaN if nobody took part
+  traffic_.Add(all.traffic);
+  const auto participants = static_cast<std::uint64_t>(sums_.back());
+  // NaN if nobody took part.
+  step_mse_.push_back(DoubleSum::Value(squared_error) / static_cast<double>(participants));
   step_regret_.push_back(algorithm_.experts() == 0
                              ? std::numeric_limits<double>::quiet_NaN()
-                             : all.regret / static_cast<double>(stream_.clients()));
-  coordinator_.Commit([this](std::size_t count, const auto& job) { workers_.Run(count, job); });
+                             : DoubleSum::Value(regret) / static_cast<double>(stream_.clients()));
+  server_.Commit(participants,
+                 [this](std::size_t count, const auto& job) { workers_.Run(count, job); });
 }
 
 void Simulation::RunBlock(std::size_t b, std::size_t worker) {
   const std::size_t step = this->step();
   const std::size_t first = b * kBlock;
-  const std::size_t count = std::min(kBlock, stream_.clients() - first);
+  const std::size_t count = std::min(kBlock, clients_.size() - first);
+  const std::size_t global = clients_.Id(first);
   SampleBlock& samples = samples_[worker];
   ClientRound& round = rounds_[worker];
-  stream_.Read(step, first, count, samples);
+  stream_.Read(step, global, count, samples);
   if (options_.participation < 1) {
     for (std::size_t k = 0; k < count; ++k) {
       Random random(options_.seed, Purpose::kParticipation, clients_.Id(first + k), step);
       if (random.Uniform() >= options_.participation) samples.present[k] = 0;
     }
   }
-  const std::size_t at = step * stream_.clients() + first;
+  const std::size_t at = step * stream_.clients() + global;
   round.Predict(
-      coordinator_.broadcast(), clients_, first, samples.x, samples.present,
+      broadcast(), clients_, first, samples.x, samples.present,
       options_.uniforms.empty() ? options_.uniforms : options_.uniforms.subspan(at, count));
   const Updates& updates = round.Learn(samples.y);
-  coordinator_.Receive(updates, worker);
+  server_.Receive(updates, worker);
 
-  Block& block = blocks_[b] = {};
+  Totals& totals = totals_[worker];
   const ModelShape& shape = algorithm_.shape();
   const std::uint64_t down = 4 * broadcast().model.size() + 8 * broadcast().weights.size();
   for (std::size_t i = 0; i < round.participants().size(); ++i) {
@@ -110,18 +131,20 @@ void Simulation::RunBlock(std::size_t b, std::size_t worker) {
     }
     const double error = algorithm_.loss().Predicted(f) - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
-    block.squared_error += error * error;
-    block.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
+    totals.squared_error.Add(error * error);
+    totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
     const std::uint64_t numbers = blocks * shape.width + shape.losses_per_update;
-    block.traffic.Add({1, numbers, 4 * (numbers + blocks), down, numbers});
+    totals.traffic.Add({1, numbers, 4 * (numbers + blocks), down, numbers});
   }
-  for (std::size_t k = 0; k < count; ++k) block.regret += scores_.Regret(first + k);
+  if (algorithm_.experts() == 0) return;
+  for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
 }
 
-std::uint64_t Simulation::Fingerprint() const {
+std::uint64_t Simulation::Fingerprint(bool with_model) const {
   std::uint64_t sum = fingerprint_;
+  if (!with_model) return sum;
   for (std::size_t i = 0; i < broadcast().model.size(); ++i) {
     sum += Mix(std::bit_cast<std::uint32_t>(broadcast().model[i]) ^ Mix(~i));
   }
@@ -146,7 +169,7 @@ std::vector<double> Simulation::Save() const {
   };
   append(step_mse_);
   append(step_regret_);
-  append(coordinator_.Save());
+  append(server_.Save());
   append(clients_.Save());
   append(scores_.Save());
   return saved;
@@ -158,7 +181,7 @@ void Simulation::Load(std::span<const double> saved) {
   if (saved.size() < kHead) fail();
   const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
   const std::uint64_t step = whole(0);
-  const std::size_t model = coordinator_.Save().size();
+  const std::size_t model = server_.Save().size();
   const std::size_t state = clients_.Save().size();
   const std::size_t scores = scores_.Save().size();
   if (saved.size() != kHead + 2 * step + model + state + scores) fail();
@@ -173,7 +196,7 @@ void Simulation::Load(std::span<const double> saved) {
   step_mse_.assign(mse.begin(), mse.end());
   const auto regret = take(step);
   step_regret_.assign(regret.begin(), regret.end());
-  coordinator_.Load(step, take(model));
+  server_.Load(step, take(model));
   clients_.Load(take(state));
   scores_.Load(take(scores));
 }

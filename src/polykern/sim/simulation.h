@@ -2,14 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/core/double_sum.h"
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
-#include "polykern/federation/coordinator.h"
+#include "polykern/sim/communicator.h"
+#include "polykern/sim/shared_step.h"
 #include "polykern/sim/workers.h"
 
 namespace polykern {
@@ -28,10 +31,13 @@ struct Traffic {
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
 /// Predictions, model and all results have the same bits for any number of threads.
+///
+/// The clients may be spread over ranks: each has a simulation of its own clients, and all of them
+/// step together. broadcast, step_mse and step_regret are then those of all clients, on every rank;
+/// scores, traffic and fingerprint those of its own.
 class Simulation {
  public:
-  /// Clients that go through a round together. Fixed, so that sums over blocks do not depend on the
-  /// number of threads; a multiple of the vector width of every machine.
+  /// Clients that go through a round together; a multiple of the vector width of every machine.
   static constexpr std::size_t kBlock = 64;
 
   struct Options {
@@ -39,16 +45,17 @@ class Simulation {
     double participation = 1;       ///< a client with a sample takes part with this probability
     bool keep_predictions = false;  ///< keep every prediction: steps x clients numbers
     std::span<const double> uniforms =
-        {};  ///< steps x clients: fixes every draw; empty: from the seed
+        {};                         ///< steps x clients: fixes every draw; empty: from the seed
+    Communicator* ranks = nullptr;  ///< that have the stream's other clients; null: there are none
   };
 
   /// Throws Error for more clients than exact sums hold. Everything passed in must outlive the
-  /// simulation. `clients` is changed by every step; pass it on to another simulation to carry
-  /// weights over.
+  /// simulation. `clients`, all of the stream's or this rank's, is changed by every step; pass it
+  /// on to another simulation to carry weights over.
   Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
              const Options& options);
 
-  std::size_t step() const { return static_cast<std::size_t>(coordinator_.broadcast().step); }
+  std::size_t step() const { return static_cast<std::size_t>(broadcast().step); }
   bool done() const { return step() >= stream_.steps(); }
 
   /// One step. Throws Error if an update leaves the representable range or a prediction is not
@@ -56,7 +63,7 @@ class Simulation {
   /// the step before, may still be used.
   void Step();
 
-  const Broadcast& broadcast() const { return coordinator_.broadcast(); }
+  const Broadcast& broadcast() const { return server_.broadcast(); }
   const Scoreboard& scores() const { return scores_; }
   const Traffic& traffic() const { return traffic_; }
   /// Per step: the mean squared error over the step's participants, NaN if there were none, and the
@@ -65,19 +72,21 @@ class Simulation {
   std::span<const double> step_regret() const { return step_regret_; }
   /// steps x clients if kept; absent clients have NaN.
   std::span<const double> predictions() const { return predictions_; }
-  /// One number that depends on every bit of every prediction and of the model.
-  std::uint64_t Fingerprint() const;
+  /// One number that depends on every bit of every prediction; and of the model, if that is asked
+  /// for. Those of several ranks, one of them with the model, add up to that of all clients.
+  std::uint64_t Fingerprint(bool with_model = true) const;
 
   /// The whole state as numbers; a new simulation of the same things that loads it goes on with the
-  /// same bits. Kept predictions are not part of it.
+  /// same bits. Kept predictions are not part of it. Not with ranks.
   std::vector<double> Save() const;
   void Load(std::span<const double> saved);
 
  private:
-  /// What one block of clients adds to the results of a step.
-  struct Block {
-    double squared_error = 0;
-    double regret = 0;
+  /// What the clients that one worker takes through a step add to its results. Sums without an
+  /// order, so that they do not depend on who took whom.
+  struct alignas(64) Totals {
+    DoubleSum squared_error;
+    DoubleSum regret;
     Traffic traffic;
     std::uint64_t fingerprint = 0;
   };
@@ -88,13 +97,15 @@ class Simulation {
   Clients& clients_;
   Workers& workers_;
   Options options_;
-  Coordinator coordinator_;
+  std::unique_ptr<Communicator> alone_;
+  SharedStep server_;
   Scoreboard scores_;
   Traffic traffic_;
   std::uint64_t fingerprint_ = 0;
   std::vector<ClientRound> rounds_;   // one per worker
   std::vector<SampleBlock> samples_;  // one per worker
-  std::vector<Block> blocks_;
+  std::vector<Totals> totals_;        // one per worker
+  std::vector<std::int64_t> sums_;    // of the step: both sums of doubles, and the participants
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;

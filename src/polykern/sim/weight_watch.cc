@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 namespace polykern {
 namespace {
 
 /// At most `most` of `all`, in their order, at even distances.
-std::vector<std::size_t> Thin(const std::vector<std::size_t>& all, std::size_t most) {
-  const std::size_t count = std::min(all.size(), most);
+template <class All>
+std::vector<std::size_t> Thin(const All& all, std::size_t most) {
+  const std::size_t count = std::min<std::size_t>(all.size(), most);
   std::vector<std::size_t> thin;
   for (std::size_t i = 0; i < count; ++i) {
     thin.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
@@ -19,17 +21,27 @@ std::vector<std::size_t> Thin(const std::vector<std::size_t>& all, std::size_t m
 }  // namespace
 
 WeightPlan::WeightPlan(const Stream& stream) {
-  std::vector<std::size_t> all(stream.clients());
-  std::iota(all.begin(), all.end(), 0);
-  std::ranges::stable_sort(all, {}, [&](std::size_t client) { return stream.SiteOf(client); });
-  clients = Thin(all, kMostClients);
+  // Where a client would stand if all were sorted by site, without a list of all.
+  std::vector<std::size_t> place_of(stream.site_names().size() + 1);
+  for (std::size_t k = 0; k < stream.clients(); ++k) ++place_of[stream.SiteOf(k) + 1];
+  std::partial_sum(place_of.begin(), place_of.end(), place_of.begin());
+  const auto wanted = Thin(std::views::iota(std::size_t{0}, stream.clients()), kMostClients);
+  clients.resize(wanted.size());
+  for (std::size_t k = 0; k < stream.clients(); ++k) {
+    const std::size_t place = place_of[stream.SiteOf(k)]++;
+    const auto found = std::ranges::lower_bound(wanted, place);
+    if (found != wanted.end() && *found == place) clients[found - wanted.begin()] = k;
+  }
   traced = Thin(clients, kMostTraced);
   const std::size_t count = std::min(stream.steps(), kMostSteps);
   for (std::size_t i = 1; i <= count; ++i) steps.push_back(i * stream.steps() / count);
 }
 
 WeightWatch::WeightWatch(const Algorithm& algorithm, const WeightPlan& plan)
-    : algorithm_(algorithm), plan_(plan), one_(algorithm.experts()) {}
+    : algorithm_(algorithm), plan_(plan), one_(algorithm.experts()) {
+  const std::vector<double> start(algorithm.state_size());
+  has_weights_ = algorithm.Weights(start, 1, one_);
+}
 
 void WeightWatch::Look(std::size_t step, Clients& clients) {
   if (next_ == plan_.steps.size() || step != plan_.steps[next_]) return;
@@ -40,7 +52,13 @@ void WeightWatch::Look(std::size_t step, Clients& clients) {
 
 void WeightWatch::Append(std::size_t client, std::size_t step, Clients& clients,
                          std::vector<double>& to) {
-  if (!algorithm_.Weights(clients.State(client), step, one_)) return;
+  if (!has_weights_) return;
+  const std::size_t own = client - clients.Id(0);  // too large as well if it is below
+  if (own < clients.size()) {
+    algorithm_.Weights(clients.State(own), step, one_);
+  } else {
+    std::ranges::fill(one_, 0);
+  }
   to.insert(to.end(), one_.begin(), one_.end());
 }
 

@@ -31,7 +31,7 @@ struct ClientWeights {
 };
 
 /// Looks at the clients of one run after each of its steps. Both stay empty for an algorithm whose
-/// clients have no weights of their own.
+/// clients have no weights of their own; those of clients that are not here are 0.
 class WeightWatch {
  public:
   /// Both must outlive this.
@@ -48,6 +48,7 @@ class WeightWatch {
   const Algorithm& algorithm_;
   const WeightPlan& plan_;
   std::size_t next_ = 0;  // of plan_.steps
+  bool has_weights_ = false;
   std::vector<double> one_;
   ClientWeights weights_;
 };

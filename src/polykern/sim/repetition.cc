@@ -1,0 +1,266 @@
+#include "polykern/sim/repetition.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Steps in which nobody took part have no error.
+double MeanOfNumbers(std::span<const double> values) {
+  std::vector<double> numbers;
+  std::ranges::copy_if(values, std::back_inserter(numbers),
+                       [](double value) { return !std::isnan(value); });
+  return SpreadOf(numbers).mean;
+}
+
+Traffic SumOver(Communicator& ranks, const Traffic& own) {
+  const auto words = std::bit_cast<std::array<std::uint32_t, sizeof(Traffic) / 4>>(own);
+  std::vector<Words> all;
+  ranks.AllGather({words.begin(), words.end()}, all);
+  Traffic sum;
+  for (const Words& one : all) {
+    auto bits = words;
+    std::ranges::copy(one, bits.begin());
+    sum.Add(std::bit_cast<Traffic>(bits));
+  }
+  return sum;
+}
+
+/// Of numbers that are 0 but on one rank, that one's.
+void TakeFromWhoHasIt(Communicator& ranks, std::vector<double>& numbers) {
+  std::vector<std::int64_t> bits;
+  for (const double number : numbers) bits.push_back(std::bit_cast<std::int64_t>(number));
+  ranks.Sum(bits);
+  std::ranges::transform(bits, numbers.begin(),
+                         [](std::int64_t all) { return std::bit_cast<double>(all); });
+}
+
+void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
+  if (sums.empty()) sums.resize(values.size());
+  for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i) sums[i] += values[i];
+}
+
+/// Every bit, of numbers that are not finite as well.
+Json BitsOf(const std::vector<double>& numbers) {
+  Json bits = Json::array();
+  for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
+  return bits;
+}
+std::vector<double> FromBits(const Json& bits) {
+  std::vector<double> numbers;
+  for (const Json& number : bits) {
+    numbers.push_back(std::bit_cast<double>(number.get<std::uint64_t>()));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
+                                   std::size_t repetition) {
+  // Mixed, so that neighbouring seeds and repetitions share nothing.
+  const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
+  return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+}
+
+void CheckBudget(const Row& row, std::uint64_t numbers) {
+  if (numbers <= row.options.budget) return;
+  throw Error("--budget is " + std::to_string(row.options.budget) + ", but a client of " +
+              row.algorithm + " sends " + std::to_string(numbers) + " numbers in a step");
+}
+
+Repetition RunRepetition(const Stream& stream, const Row& row, const Algorithm& algorithm,
+                         const ExperimentOptions& options, Simulation::Options simulation_options,
+                         std::size_t repetition, const WeightPlan& plan, Clients& clients,
+                         Workers& workers, Communicator& ranks,
+                         const std::function<void(std::size_t)>& passed) {
+  simulation_options.ranks = &ranks;
+  Simulation simulation(algorithm, stream, clients, workers, simulation_options);
+  WeightWatch watch(algorithm, plan);
+  Repetition run;
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t bytes_before = ranks.bytes();
+  try {
+    while (!simulation.done()) {
+      simulation.Step();
+      watch.Look(simulation.step(), clients);
+      passed(1);
+    }
+  } catch (const Error& error) {
+    run.divergence = {repetition, simulation.step(), error.what()};
+    passed(stream.steps() - simulation.step());
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  run.seconds = elapsed.count() * static_cast<double>(workers.size() * ranks.size());
+  run.step_mse.assign(simulation.step_mse().begin(), simulation.step_mse().end());
+  run.step_regret.assign(simulation.step_regret().begin(), simulation.step_regret().end());
+  run.predictions.assign(simulation.predictions().begin(), simulation.predictions().end());
+  run.finished = !run.divergence;
+  run.has_regret = algorithm.experts() > 0;
+  run.traffic = SumOver(ranks, simulation.traffic());
+
+  // Theorem 2 is about clients that start with equal weights.
+  const double rate =
+      options.carry_weights && options.repetitions > 1 ? 0 : algorithm.weight_rate();
+  if (run.finished && rate > 0) {
+    run.bound = RegretBound(algorithm.experts(), rate, stream.steps());
+  }
+  const Scoreboard& scores = simulation.scores();
+  DoubleSum squared_error;
+  std::size_t over_bound = 0;
+  bool unit_losses = true;
+  for (std::size_t k = 0; k < scores.clients(); ++k) {
+    squared_error.Add(scores.SquaredError(k));
+    run.regret.push_back(run.has_regret ? scores.Regret(k) : 0);
+    const bool unit = scores.LossesInUnitRange(k);
+    unit_losses &= unit;
+    if (rate > 0 && unit &&
+        scores.Regret(k) > RegretBound(algorithm.experts(), rate, scores.Steps(k))) {
+      ++over_bound;
+    }
+  }
+  std::vector<std::int64_t> sums = {
+      static_cast<std::int64_t>(simulation.Fingerprint(ranks.rank() == 0)),
+      static_cast<std::int64_t>(over_bound), unit_losses ? 0 : 1,
+      static_cast<std::int64_t>(ranks.bytes() - bytes_before)};
+  sums.insert(sums.end(), squared_error.words().begin(), squared_error.words().end());
+  ranks.Sum(sums);
+  run.fingerprint = static_cast<std::uint64_t>(sums[0]);
+  run.rank_bytes = static_cast<double>(sums[3]) /
+                   static_cast<double>(ranks.size() * std::max<std::size_t>(1, simulation.step()));
+  CheckBudget(row, run.traffic.largest_up);
+  if (!run.finished) {
+    run.mse = MeanOfNumbers(run.step_mse);
+    run.regret.clear();
+    return run;
+  }
+  if (run.traffic.messages == 0) {
+    throw Error("no client took part in any step; raise --participation");
+  }
+  run.over_bound = static_cast<std::size_t>(sums[1]);
+  run.unit_losses = sums[2] == 0;
+  run.mse = DoubleSum::Value(std::span(sums).last<DoubleSum::kWords>()) /
+            static_cast<double>(run.traffic.messages);
+  run.regret = ranks.Gather(run.regret);
+  run.weights = watch.weights();
+  TakeFromWhoHasIt(ranks, run.weights.trace);
+  TakeFromWhoHasIt(ranks, run.weights.last);
+  return run;
+}
+
+RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::size_t clients) {
+  RowResult result;
+  result.row = row;
+  result.kernels = UplinkOf(row.algorithm, row.options).kernels;
+  result.features = FeaturesOf(row.algorithm, row.options);
+  std::vector<const Repetition*> counted;
+  for (const Repetition& run : runs) {
+    if (run.divergence && !result.divergence) result.divergence = run.divergence;
+    if (run.finished) counted.push_back(&run);
+  }
+  result.repetitions = counted.size();
+  if (counted.empty()) counted.push_back(&runs.front());
+
+  std::vector<double> mse;
+  std::vector<double> regret(clients);
+  Traffic traffic;
+  for (const Repetition* run : counted) {
+    mse.push_back(run->mse);
+    result.has_regret |= run->has_regret;
+    AddTo(regret, run->regret);
+    AddTo(result.step_mse, run->step_mse);
+    AddTo(result.step_regret, run->step_regret);
+    AddTo(result.weights.trace, run->weights.trace);
+    AddTo(result.weights.last, run->weights.last);
+    traffic.Add(run->traffic);
+    if (run->bound > 0) result.regret_bound = run->bound;
+    result.unit_losses &= run->unit_losses;
+    result.over_bound += run->over_bound;
+    result.seconds += run->seconds;
+    result.rank_bytes += run->rank_bytes;
+    result.fingerprint = result.fingerprint * 31 + run->fingerprint;
+  }
+  const auto count = static_cast<double>(counted.size());
+  for (auto* sums : {&regret, &result.step_mse, &result.step_regret, &result.weights.trace,
+                     &result.weights.last}) {
+    for (double& value : *sums) value /= count;
+  }
+  result.rank_bytes /= count;
+  result.mse = SpreadOf(mse);
+  result.regret = SpreadOf(regret);
+  if (result.has_regret && result.repetitions == 0 && !result.step_regret.empty()) {
+    result.regret = {result.step_regret.back(), 0};
+  }
+  if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
+  result.samples = traffic.messages;
+  result.uplink_numbers = traffic.largest_up;
+  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
+  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
+  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
+  return result;
+}
+
+std::string RepetitionText(const Repetition& run) {
+  Json json = {{"finished", run.finished},
+               {"has_regret", run.has_regret},
+               {"numbers", BitsOf({run.mse, run.bound, run.seconds, run.rank_bytes})},
+               {"regret", BitsOf(run.regret)},
+               {"step_mse", BitsOf(run.step_mse)},
+               {"step_regret", BitsOf(run.step_regret)},
+               {"trace", BitsOf(run.weights.trace)},
+               {"last", BitsOf(run.weights.last)},
+               {"traffic",
+                {run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
+                 run.traffic.down_bytes, run.traffic.largest_up}},
+               {"unit_losses", run.unit_losses},
+               {"over_bound", run.over_bound},
+               {"fingerprint", run.fingerprint},
+               {"state", BitsOf(run.state)}};
+  if (run.divergence) {
+    json["divergence"] = {run.divergence->repetition, run.divergence->step,
+                          run.divergence->message};
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Repetition ParseRepetition(const std::string& text) {
+  const Json json = Json::parse(text);
+  const auto numbers = FromBits(json["numbers"]);
+  const Json& traffic = json["traffic"];
+  Repetition run = {.finished = json["finished"],
+                    .has_regret = json["has_regret"],
+                    .mse = numbers.at(0),
+                    .regret = FromBits(json["regret"]),
+                    .step_mse = FromBits(json["step_mse"]),
+                    .step_regret = FromBits(json["step_regret"]),
+                    .weights = {FromBits(json["trace"]), FromBits(json["last"])},
+                    .traffic = {traffic[0], traffic[1], traffic[2], traffic[3], traffic[4]},
+                    .bound = numbers.at(1),
+                    .unit_losses = json["unit_losses"],
+                    .over_bound = json["over_bound"],
+                    .seconds = numbers.at(2),
+                    .rank_bytes = numbers.at(3),
+                    .fingerprint = json["fingerprint"],
+                    .divergence = {},
+                    .state = FromBits(json["state"]),
+                    .predictions = {}};
+  if (json.contains("divergence")) {
+    const Json& divergence = json["divergence"];
+    run.divergence = {divergence[0], divergence[1], divergence[2]};
+  }
+  return run;
+}
+
+}  // namespace polykern
