@@ -6,11 +6,14 @@
 
 namespace polykern {
 
+class Communicator;
+
 /// One function per command, each in a file of its own: adds the command with its options to the
 /// program; its callback does the work and throws Error if it fails. `typed` will be
 /// the whole command line when the callback runs; results carry it, so that they can be made again.
-void AddRunCommand(CLI::App& program, const std::string& typed);
-void AddReproduceCommand(CLI::App& program, const std::string& typed);
+/// `ranks` are those that run it together, if mpirun started several.
+void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ranks);
+void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicator& ranks);
 void AddReportCommand(CLI::App& program);
 void AddBenchCommand(CLI::App& program);
 

@@ -21,9 +21,10 @@ struct WorkState {
 /// destroyed. Leaves nothing behind on the screen.
 class ProgressBar {
  public:
-  ProgressBar(const Progress& progress, const std::string& what);
+  /// As `lines`, one every ten seconds, wherever standard error goes: mpirun hides the terminal.
+  ProgressBar(const Progress& progress, const std::string& what, bool lines = false);
   /// Calls `look` about ten times a second, from a thread of its own.
-  explicit ProgressBar(std::function<WorkState()> look);
+  explicit ProgressBar(std::function<WorkState()> look, bool lines = false);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

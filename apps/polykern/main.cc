@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,12 @@
 #include "config_file.h"
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
+#include "polykern/sim/communicator.h"
 #include "polykern/sim/result.h"
+#include "rank_guard.h"
 
 namespace {
 
-constexpr int kFailed = 1;
 constexpr int kWrongCommandLine = 2;
 
 /// The command line as a user can type it again.
@@ -25,7 +27,17 @@ std::string Typed(const std::vector<std::string>& arguments) {
   return text;
 }
 
-int Run(int argc, char** argv) {
+/// Ranks that differ in what they are asked to do would wait for each other forever.
+void CheckSame(polykern::Communicator& ranks, const std::vector<std::string>& arguments) {
+  const std::string typed = Typed(arguments);
+  std::vector<polykern::Words> all;
+  ranks.AllGather({typed.begin(), typed.end()}, all);
+  if (std::ranges::all_of(all, [&](const auto& words) { return words == all.front(); })) return;
+  throw polykern::Error(
+      "the ranks were started with different command lines; give all of them the same");
+}
+
+int Run(int argc, char** argv, polykern::Communicator& ranks) {
   CLI::App program(
       "polykern: many devices learn one predictor together, online, over thin links.\n"
       "Example: polykern run --clients 40 --steps 500 --out out");
@@ -33,9 +45,10 @@ int Run(int argc, char** argv) {
   program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
   program.require_subcommand(0, 1);
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  CheckSame(ranks, arguments);
   std::string typed;
-  polykern::AddRunCommand(program, typed);
-  polykern::AddReproduceCommand(program, typed);
+  polykern::AddRunCommand(program, typed, ranks);
+  polykern::AddReproduceCommand(program, typed, ranks);
   polykern::AddReportCommand(program);
   polykern::AddDataCommand(program);
   polykern::AddServeCommand(program);
@@ -56,6 +69,11 @@ int Run(int argc, char** argv) {
                        : "there is no command '" + arguments[chosen.size()] + "'")
               << "; the commands are: " << inner << " (see: " << command << " --help)\n";
     return kWrongCommandLine;
+  }
+  if (const std::string name = chosen.empty() ? "" : chosen.front()->get_name();
+      ranks.size() > 1 && !name.empty() && name != "run" && name != "reproduce") {
+    throw polykern::Error("mpirun is for polykern run and polykern reproduce; start polykern " +
+                          name + " without it");
   }
   try {
     arguments = polykern::ExpandConfigFile(program, arguments);
@@ -79,17 +97,24 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const polykern::Launch launch = polykern::FindLaunch();
+  if (launch.size > 1) polykern::GuardRank(launch, argc, argv);
+  std::unique_ptr<polykern::Communicator> ranks;
+  std::string what;
   try {
-    const int code = Run(argc, argv);
+    ranks = polykern::JoinRanks();
+    polykern::LetRankZeroSpeak(launch);
+    const int code = Run(argc, argv, *ranks);
     std::cout.flush();
     if (code == 0 && !std::cout) throw polykern::Error("standard output cannot be written to");
     return code;
-  } catch (const polykern::Error& error) {
-    std::cerr << "polykern: " << error.what() << '\n';
   } catch (const std::bad_alloc&) {
-    std::cerr << "polykern: out of memory; lower --clients, --steps, --repetitions or --features\n";
+    what = "out of memory; lower --clients, --steps, --repetitions or --features";
+    if (launch.size > 1) what += ", or use more ranks";
   } catch (const std::exception& error) {
-    std::cerr << "polykern: " << error.what() << '\n';
+    what = error.what();
   }
-  return kFailed;
+  if (launch.size > 1) polykern::FailTogether(launch, ranks.get(), what);
+  std::cerr << "polykern: " << what << '\n';
+  return 1;
 }

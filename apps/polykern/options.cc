@@ -212,6 +212,13 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
                         "Probability that a client takes part in a step")
             ->capture_default_str());
   AddSeedAndThreads(command, o);
+  group(command
+            .add_option(
+                "--rank-groups", o.rank_groups,
+                "Under mpirun: groups of ranks that share out the repetitions; 0: whatever is "
+                "cheapest")
+            ->check(WholeNumber(0))
+            ->capture_default_str());
 }
 
 void AddSeedAndThreads(CLI::App& command, ExperimentOptions& o) {
@@ -219,7 +226,7 @@ void AddSeedAndThreads(CLI::App& command, ExperimentOptions& o) {
   group(command.add_option("--seed", o.seed, "Seed of everything random")
             ->check(WholeNumber(0))
             ->capture_default_str());
-  group(command.add_option("-j,--threads", o.threads, "Threads; 0: all cores")
+  group(command.add_option("-j,--threads", o.threads, "Threads of a process; 0: all cores")
             ->check(WholeNumber(0) & CLI::Range(0, 1024))
             ->capture_default_str());
 }

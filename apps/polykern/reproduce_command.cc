@@ -40,11 +40,12 @@ std::vector<std::string> Exhibits(const ReproduceOptions& options) {
   return chosen;
 }
 
-void Execute(const ReproduceOptions& options) {
+void Execute(const ReproduceOptions& options, Communicator& ranks) {
   using Json = PaperRuns::Json;
-  CheckWritable(options.out);
+  if (ranks.rank() == 0) CheckWritable(options.out);
   const std::vector<PaperData> data = FindPaperData(options.data, options.data_dir);
-  PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"));
+  PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"),
+                 RunStore(options.out + "/partial"), ranks);
   const std::vector<std::string> exhibits = Exhibits(options);
   bool any = false;
   for (const PaperData& one : data) {
@@ -56,6 +57,7 @@ void Execute(const ReproduceOptions& options) {
   }
   if (!any) throw Error("figure2 does not show uji; name naval, air or wec with --data");
   runs.Run(options.fresh);
+  if (ranks.rank() != 0) return;
 
   const bool markdown = options.format == "markdown";
   Json reproduction = Json::array();
@@ -102,7 +104,7 @@ void Execute(const ReproduceOptions& options) {
 
 }  // namespace
 
-void AddReproduceCommand(CLI::App& program, const std::string& typed) {
+void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicator& ranks) {
   auto options = std::make_shared<ReproduceOptions>();
   CLI::App& reproduce = *program.add_subcommand(
       "reproduce",
@@ -135,9 +137,9 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed) {
       ->check(CLI::IsMember({"text", "json", "markdown"}))
       ->capture_default_str()
       ->group("Output");
-  reproduce.callback([options, &typed] {
+  reproduce.callback([options, &typed, &ranks] {
     options->command = typed;
-    Execute(*options);
+    Execute(*options, ranks);
   });
 }
 

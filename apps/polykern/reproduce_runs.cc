@@ -88,13 +88,19 @@ std::vector<PaperData> FindPaperData(const std::vector<std::string>& names,
   return found;
 }
 
-PaperRuns::PaperRuns(ExperimentOptions options, std::string data_dir, RunStore store)
-    : options_(options), data_dir_(std::move(data_dir)), store_(std::move(store)) {}
+PaperRuns::PaperRuns(ExperimentOptions options, std::string data_dir, RunStore store,
+                     RunStore partial, Communicator& ranks)
+    : options_(options),
+      data_dir_(std::move(data_dir)),
+      store_(std::move(store)),
+      partial_(std::move(partial)),
+      ranks_(ranks) {}
 
 ExperimentOptions PaperRuns::Protocol(bool carried) const {
   ExperimentOptions options = options_;
   options.carry_weights = carried;
-  options.threads = 1;  // the runs themselves are shared out among the threads
+  // The runs themselves are shared out among the threads; but not among ranks.
+  if (ranks_.size() == 1) options.threads = 1;
   return options;
 }
 
@@ -121,19 +127,24 @@ void PaperRuns::Load(Job& job) const {
 
 void PaperRuns::Run(bool fresh) {
   CheckExperiment({}, options_);
-  std::vector<Job*> missing;
+  std::string missing_text;  // rank 0 says which
   for (Job& job : jobs_) {
-    if (!fresh) Load(job);
-    if (job.result.is_null()) missing.push_back(&job);
+    if (!fresh && ranks_.rank() == 0) Load(job);
+    missing_text += job.result.is_null() ? '1' : '0';
+  }
+  ranks_.Broadcast(missing_text);
+  std::vector<Job*> missing;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (missing_text[i] == '1') missing.push_back(&jobs_[i]);
   }
   if (jobs_.size() > missing.size()) {
     std::cerr << "polykern: " << jobs_.size() - missing.size() << " of "
               << Count(jobs_.size(), "run") << " were finished before and are taken over\n";
   }
-  if (!missing.empty()) RunAll(missing);
+  if (!missing.empty()) RunAll(missing, fresh);
 }
 
-void PaperRuns::RunAll(const std::vector<Job*>& missing) {
+void PaperRuns::RunAll(const std::vector<Job*>& missing, bool fresh) {
   struct State {
     Job* job = nullptr;
     double cost = 0;
@@ -184,23 +195,15 @@ void PaperRuns::RunAll(const std::vector<Job*>& missing) {
     source_options.data = {name};
     if (!sources.contains(name)) sources.emplace(name, OpenSource(source_options));
   }
-  const ProgressBar bar(look);
-  Workers workers(options_.threads);
+  const ProgressBar bar(look, ranks_.size() > 1 && ranks_.rank() == 0);
+  Workers workers(ranks_.size() > 1 ? 1 : options_.threads);  // ranks take one run after the other
   workers.Run(states.size(), [&](std::size_t i, std::size_t) {
     if (failed) return;
     State& state = *states[i];
     Job& job = *state.job;
     state.running = true;
     try {
-      const std::string& name = job.data->recipe->name;
-      const Source& source = sources.at(name);
-      const ExperimentOptions protocol = Protocol(job.carried);
-      const auto rows = RunExperiment(*source.stream, {job.row}, protocol, state.progress);
-      SourceOptions own = source_options;
-      own.data = {name};
-      const std::string result = ResultJson(source, own, protocol, rows, Command(job));
-      job.result = Json::parse(result);
-      store_.Keep(name + "-" + job.row.algorithm, job.settings, result);
+      RunOne(job, sources.at(job.data->recipe->name), fresh, state.progress);
     } catch (...) {
       failed = true;
       throw;
@@ -208,6 +211,24 @@ void PaperRuns::RunAll(const std::vector<Job*>& missing) {
     state.running = false;
     ++done;
   });
+}
+
+void PaperRuns::RunOne(Job& job, const Source& source, bool fresh, Progress& progress) {
+  const std::string& name = job.data->recipe->name;
+  const ExperimentOptions protocol = Protocol(job.carried);
+  const std::vector<Row> rows = {job.row};
+  const ExperimentHost host = {.ranks = &ranks_, .store = &partial_, .data = job.data->settings};
+  if (fresh && ranks_.rank() == 0) ForgetKept(rows, protocol, host);
+  const auto results = RunExperiment(*source.stream, rows, protocol, progress, host);
+  if (ranks_.rank() != 0) return;
+  SourceOptions own;
+  own.data_dir = data_dir_;
+  own.seed = options_.seed;
+  own.data = {name};
+  const std::string result = ResultJson(source, own, protocol, results, Command(job));
+  job.result = Json::parse(result);
+  store_.Keep(name + "-" + job.row.algorithm, job.settings, result);
+  ForgetKept(rows, protocol, host);
 }
 
 /// What a user types to make one run alone.

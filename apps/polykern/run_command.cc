@@ -64,7 +64,7 @@ std::vector<Row> MakeRows(const RunOptions& options) {
   return rows;
 }
 
-std::string DescribeSource(const Source& source, const RunOptions& options) {
+std::string DescribeSource(const Source& source, const RunOptions& options, std::size_t ranks) {
   const Stream& stream = *source.stream;
   std::string text = source.name + ": " + Count(stream.clients(), "client");
   const std::size_t sites = stream.site_names().size();
@@ -79,7 +79,8 @@ std::string DescribeSource(const Source& source, const RunOptions& options) {
   }
   text += "\n" + Count(options.experiment.repetitions, "feature draw") + ", weights " +
           (options.experiment.carry_weights ? "carried" : "reset") + ", seed " +
-          std::to_string(options.experiment.seed) + "\n";
+          std::to_string(options.experiment.seed) + (ranks > 1 ? ", " + Count(ranks, "rank") : "") +
+          "\n";
   if (!source.unused_columns.empty()) {
     constexpr std::size_t kMostShown = 8;
     text += "Columns not used:";
@@ -92,7 +93,7 @@ std::string DescribeSource(const Source& source, const RunOptions& options) {
   return text;
 }
 
-std::string ResultTable(const std::vector<RowResult>& results) {
+std::string ResultTable(const std::vector<RowResult>& results, bool ranks) {
   std::vector<std::vector<std::string>> cells;
   for (const RowResult& r : results) {
     std::vector<std::string> row = {r.row.algorithm,
@@ -100,7 +101,7 @@ std::string ResultTable(const std::vector<RowResult>& results) {
                                     r.features > 0 ? std::to_string(r.features) : "-"};
     if (r.divergence) {
       row.emplace_back("diverged");
-      row.resize(10, "-");
+      row.resize(ranks ? 11 : 10, "-");
     } else {
       const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
       row.insert(
@@ -109,12 +110,14 @@ std::string ResultTable(const std::vector<RowResult>& results) {
            r.has_regret ? Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2) : "-",
            r.regret_bound ? Fixed(*r.regret_bound, 1) : "-", std::to_string(r.uplink_numbers),
            Bytes(r.uplink_bytes), Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
+      if (ranks) row.push_back(Bytes(r.rank_bytes));
     }
     cells.push_back(std::move(row));
   }
-  return FormatTable({"algorithm", "M", "D", "MSE x 1e-3", "regret", "bound", "numbers up", "up",
-                      "down", "us/sample"},
-                     cells);
+  std::vector<std::string> header = {"algorithm", "M",          "D",  "MSE x 1e-3", "regret",
+                                     "bound",     "numbers up", "up", "down",       "us/sample"};
+  if (ranks) header.emplace_back("rank sends");  // in a step
+  return FormatTable(header, cells);
 }
 
 /// The algorithm of a row and what tells it from its neighbours.
@@ -163,29 +166,47 @@ void ReportDivergence(const std::vector<RowResult>& results) {
   }
 }
 
-void Execute(const RunOptions& options) {
+void Execute(const RunOptions& options, Communicator& ranks) {
+  const bool speaks = ranks.rank() == 0;
+  const bool several = ranks.size() > 1;
   const std::vector<Row> rows = MakeRows(options);
-  if (!options.out.empty()) CheckWritable(options.out);
+  if (speaks && !options.out.empty()) CheckWritable(options.out);
   CheckExperiment(rows, options.experiment);
-  const Source source = OpenSource(options.source);
+  Source source = OpenSource(options.source);
+  const RunStore partial(options.out + "/partial");
+  ExperimentHost host = {.ranks = &ranks, .store = nullptr, .data = {}};
+  if (!options.out.empty()) {
+    if (speaks) host.data = SampleSettings(source, options.source);
+    ranks.Broadcast(host.data);
+    if (!host.data.empty()) host.store = &partial;
+  }
+  const ClientRange own = RankClients(rows, options.experiment, source.stream->clients(), ranks);
+  if (auto only = source.stream->Only(own.first, own.count)) source.stream = std::move(only);
   Progress progress;
   std::vector<RowResult> results;
   {
-    const ProgressBar bar(progress, source.name);
-    results = RunExperiment(*source.stream, rows, options.experiment, progress);
+    const ProgressBar bar(progress, source.name, several && speaks);
+    results = RunExperiment(*source.stream, rows, options.experiment, progress, host);
+  }
+  if (!speaks) return;
+  if (progress.kept > 0) {
+    std::cerr << "polykern: " << progress.kept << " of "
+              << Count(rows.size() * options.experiment.repetitions, "repetition")
+              << " were finished before and are taken over\n";
   }
   const std::string json =
       ResultJson(source, options.source, options.experiment, results, options.command);
   bool reported = false;
   if (!options.out.empty()) {
     WriteFileAtomically(options.out, "result.json", json);
+    ForgetKept(rows, options.experiment, host);
     reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
   }
   if (options.format == "json") {
     std::cout << json;
   } else {
-    std::cout << DescribeSource(source, options) << '\n'
-              << ResultTable(results) << '\n'
+    std::cout << DescribeSource(source, options, ranks.size()) << '\n'
+              << ResultTable(results, several) << '\n'
               << Remarks(results);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
     if (reported) std::cout << "To look at: " << options.out << "/report.html\n";
@@ -197,7 +218,7 @@ void Execute(const RunOptions& options) {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& program, const std::string& typed) {
+void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ranks) {
   auto options = std::make_shared<RunOptions>();
   CLI::App& run = *program.add_subcommand("run",
                                           "Simulate a federation and compare algorithms.\n"
@@ -221,10 +242,10 @@ void AddRunCommand(CLI::App& program, const std::string& typed) {
       ->group("Output");
   run.add_flag("--no-report", options->no_report, "Write no report.html")->group("Output");
   AddFormatOption(run, options->format);
-  run.callback([options, &typed] {
+  run.callback([options, &typed, &ranks] {
     options->command = typed;
     options->source.seed = options->experiment.seed;
-    Execute(*options);
+    Execute(*options, ranks);
   });
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "polykern/sim/communicator.h"
+
+namespace polykern {
+
+/// Who speaks when a rank does: "rank 2 on node7".
+std::string RankName(const Launch& launch);
+
+/// Of a process that is one of several ranks: goes on in a process of its own, which this one waits
+/// for. It returns in that process alone. If that one is ended by a signal (killed by somebody, or
+/// by the system for want of memory), this one names rank and signal on standard error and exits
+/// with 1, upon which the launcher ends all ranks. To be called before there are threads.
+void GuardRank(const Launch& launch, int argc, char** argv);
+
+/// Lets no other rank than 0 print to std::cout and std::cerr.
+void LetRankZeroSpeak(const Launch& launch);
+
+/// Says what went wrong and ends all ranks with exit code 1. A mistake that all ranks find is told
+/// by rank 0 alone: the others give it a second.
+[[noreturn]] void FailTogether(const Launch& launch, Communicator* ranks, const std::string& what);
+
+}  // namespace polykern
