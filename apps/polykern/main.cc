@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <sys/resource.h>
 
 #include "command_tree.h"
 #include "commands.h"
@@ -19,6 +20,14 @@
 namespace {
 
 constexpr int kWrongCommandLine = 2;
+
+/// A server's clients are open files: as many as the system allows, not as many as a shell does.
+void RaiseFileLimit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
 
 /// The command line as a user can type it again.
 std::string Typed(const std::vector<std::string>& arguments) {
@@ -102,6 +111,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<polykern::Communicator> ranks;
   std::string what;
   try {
+    RaiseFileLimit();
     ranks = polykern::JoinRanks();
     polykern::LetRankZeroSpeak(launch);
     const int code = Run(argc, argv, *ranks);

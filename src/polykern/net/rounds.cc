@@ -338,7 +338,8 @@ bool Rounds::Due(Time now) const {
 /// The mutex is held, and stays so if nobody else commits.
 void Rounds::EndStepIfDue(Time now) {
   if (!Due(now)) return;
-  if (due_) {
+  // If everybody has answered nobody can be kept waiting, and another thread would only cost.
+  if (due_ && (uses_late() || unanswered_ > 0)) {
     due_();
   } else {
     std::unique_lock<std::mutex> nothing;

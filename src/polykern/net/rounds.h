@@ -150,9 +150,10 @@ class Rounds {
   /// called a few times in a deadline.
   void Tick(Time now);
 
-  /// Who ends a step writes it, while all others wait for the disk. With this it is left to a
-  /// thread of the caller's: `due` is called when there is a step to write, with a lock held, so
-  /// it should only wake that thread, which calls Commit. Empty: as before.
+  /// Who ends a step writes it, while all others wait for the disk. With this, steps that do not
+  /// have everybody's answer are left to a thread of the caller's: `due` is called when there is
+  /// one to write, with a lock held, so it should only wake that thread, which calls Commit. Empty:
+  /// as before.
   void CommitElsewhere(std::function<void()> due);
   /// Ends and writes the step that is due, if one is, and tells of it. Others go on meanwhile.
   void Commit(Time now);
