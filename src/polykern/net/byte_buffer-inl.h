@@ -12,14 +12,13 @@ namespace polykern {
 /// Without TLS, where a client says its name.
 inline constexpr const char* kNameHeader = "polykern-client";
 
-/// Debian's gRPC looks for deadlocks of its own with every lock it takes, 7 % of a server's time.
+/// Debian's gRPC looks for deadlocks of its own with every lock it takes.
 inline void TrustGrpcsLocks() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 }
 
 /// A window of messages on their way, instead of asking the other side with a ping after each how
-/// fast it is: every message then costs a quarter less. Larger messages fit as well, piece by
-/// piece.
+/// fast it is. Larger messages fit as well, piece by piece.
 inline constexpr int kWindowBytes = 1 << 20;
 
 /// gRPC's view of bytes that several messages share: nothing is copied.
