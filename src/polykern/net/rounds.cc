@@ -233,18 +233,13 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   }
   const bool waited = Waited(client);
   client.answered = link.answered = step + 1;
-  client.awaited = true;
+  client.awaited = client.counted = true;
   unanswered_ += static_cast<std::size_t>(Waited(client));
   unanswered_ -= static_cast<std::size_t>(waited);
   if (counted_.empty()) first_answer_ = now;
   counted_.push_back({*link.client, step});
   ++counts_.accepted;
-  if (late) {
-    ++counts_.used_late;
-  } else {
-    ++on_time_;
-    if (!deadline_) deadline_ = now + options_.deadline;
-  }
+  if (late) ++counts_.used_late;
   EndStepIfDue(now);
 }
 
@@ -325,14 +320,17 @@ void Rounds::Expel(const std::string& name, const std::string& why, Time now) {
 }
 
 bool Rounds::Waited(const Client& client) const {
-  return client.awaited && client.answered != told_.step + 1;
+  return client.awaited && !client.counted && client.answered != told_.step + 1;
 }
 
+/// Late updates count towards the quorum: whoever sent one waits for this step, and nobody else
+/// may be left to answer it.
 bool Rounds::Due(Time now) const {
-  if (pending_ || !counts_.failure.empty()) return false;
-  if (options_.asynchronous) return !counted_.empty();
-  if (on_time_ == 0 || on_time_ < options_.quorum.Of(clients_.size())) return false;
-  return unanswered_ == 0 || on_time_ == clients_.size() || now >= *deadline_;
+  if (pending_ || !counts_.failure.empty() || counted_.empty()) return false;
+  if (options_.asynchronous) return true;
+  if (counted_.size() < options_.quorum.Of(clients_.size())) return false;
+  return unanswered_ == 0 || counted_.size() == clients_.size() ||
+         now >= first_answer_ + options_.deadline;
 }
 
 /// The mutex is held, and stays so if nobody else commits.
@@ -357,7 +355,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
       return;
     }
     pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}, first_answer_});
-    on_time_ = 0;
+    for (const CountedUpdate& update : pending_->counted) clients_[update.client].counted = false;
     for (std::size_t k = 0; k < clients_.size(); ++k) {
       const std::uint64_t count = std::exchange(clients_[k].rejected, 0);
       if (count > 0) pending_->rejected.push_back({k, count});
@@ -416,7 +414,6 @@ void Rounds::Publish() {
     if (uses_late() && client.session) links_.at(*client.session).counted = update.step;
   }
   pending_.reset();
-  deadline_.reset();
   unanswered_ = 0;
   for (const auto& [session, link] : links_) {
     if (!link.client) continue;

@@ -39,7 +39,7 @@ struct RoundsOptions {
   /// who is connected has, or this much time has passed. Whoever let it pass is not waited for
   /// again before it has sent something: a silent client costs one deadline.
   std::chrono::milliseconds deadline{10'000};
-  /// Updates for steps that have ended count in the open one, beyond its quorum; else they are
+  /// Updates for steps that have ended count in the open one, and in its quorum; else they are
   /// dropped. For algorithms with UsesLateUpdates.
   bool use_late = false;
   /// No rounds: every update is applied as it comes, late or not, and quorum and deadline mean
@@ -171,7 +171,8 @@ class Rounds {
     std::uint64_t rejected = 0;   // since the last commit
     std::size_t violations = 0;
     Time banned_until{};
-    bool awaited = true;  // false: it let a deadline pass
+    bool awaited = true;   // false: it let a deadline pass
+    bool counted = false;  // an update of it is, in the open step
     std::optional<Session> session;
     ClientReport report;
   };
@@ -230,9 +231,7 @@ class Rounds {
   std::size_t connected_ = 0;
   std::size_t unanswered_ = 0;          // connected, and waited for
   std::vector<CountedUpdate> counted_;  // in the open step
-  std::size_t on_time_ = 0;             // of these, those that answer it
   Time first_answer_{};                 // when the first of these came
-  std::optional<Time> deadline_;        // of the open step
   std::optional<Pending> pending_;      // then the coordinator is a step ahead of told_
   bool writing_ = false;                // the store is in use, without the mutex
   std::condition_variable written_;

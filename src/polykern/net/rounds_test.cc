@@ -449,35 +449,62 @@ class RoundsWithLateUpdates : public RoundsOfAFederation {
   std::uint64_t AnsweredOf(std::size_t client) { return store_->clients().at(client).answered; }
 };
 
-TEST_F(RoundsWithLateUpdates, CountThemInTheOpenStepOnceAndBeyondTheQuorum) {
+TEST_F(RoundsWithLateUpdates, CountThemInTheOpenStepAndItsQuorumOnce) {
+  options_.quorum.count = 2;
   Start();
   const TestClient fast = Join("a");
   const TestClient slow = Join("b");
+  const TestClient third = Join("c");
   EXPECT_TRUE(Expect<Welcome>(slow).uses_late);
   AnswerLate(fast, 0);
-  AnswerLate(fast, 1);
-  ASSERT_EQ(step(), 2U);
+  AnswerLate(third, 0);
+  ASSERT_EQ(step(), 1U);
   AnswerLate(slow, 0);
-  EXPECT_EQ(step(), 2U) << "it is no quorum";
+  EXPECT_EQ(step(), 1U);
   EXPECT_EQ(rounds_->status().used_late, 1U);
   AnswerLate(slow, 0);
   EXPECT_THAT(Expect<Rejection>(slow).reason, HasSubstr("answered already"));
-  EXPECT_EQ(Expect<ModelChange>(slow).step, 2U) << "and no word of what is not on the disk";
-  AnswerLate(slow, 2);  // once more in the same step: another sample
-  EXPECT_EQ(step(), 3U);
+  EXPECT_EQ(Expect<ModelChange>(slow).step, 1U) << "and no word of what is not on the disk";
+  AnswerLate(fast, 1);
+  EXPECT_EQ(step(), 2U) << "two have sent";
   const auto counted = Expect<Rejection>(slow);
   EXPECT_EQ(counted.reason, "");
-  EXPECT_EQ(counted.step, 2U) << "the newest says it for all";
-  EXPECT_EQ(Expect<ModelChange>(slow).step, 3U);
+  EXPECT_EQ(counted.step, 0U);
+  EXPECT_EQ(Expect<ModelChange>(slow).step, 2U);
   EXPECT_EQ(rounds_->status().accepted, 4U);
-  EXPECT_EQ(AcceptedOf(1), 2U);
-  EXPECT_EQ(AnsweredOf(1), 3U);
+  EXPECT_EQ(AcceptedOf(1), 1U);
+  EXPECT_EQ(AnsweredOf(1), 1U);
+}
+
+TEST_F(RoundsWithLateUpdates, EndAStepThatNobodyAnsweredInTime) {
+  // Those who sent wait for a word of it; whoever could answer in time has gone.
+  options_.deadline = milliseconds(50);
+  Start();
+  const TestClient gone = Join("a");
+  const TestClient late = Join("b");
+  AnswerLate(gone, 0);
+  now_ += milliseconds(50);
+  rounds_->Tick(now_);
+  ASSERT_EQ(step(), 1U);
+  rounds_->Leave(gone.session, now_);
+  AnswerLate(late, 0);
+  EXPECT_EQ(step(), 2U) << "nobody else is there";
+  const TestClient back = Join("a");
+  AnswerLate(late, 1);
+  EXPECT_EQ(step(), 2U) << "the other may answer yet";
+  now_ += milliseconds(50);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 3U);
 }
 
 TEST_F(RoundsWithLateUpdates, CountNothingTwiceAfterARestart) {
+  options_.quorum.count = 2;
   Start();
-  AnswerLate(Join("a"), 0);
+  const TestClient first = Join("a");
   const TestClient slow = Join("b");
+  AnswerLate(first, 0);
+  AnswerLate(Join("c"), 0);
+  ASSERT_EQ(step(), 1U);
   AnswerLate(slow, 0);  // late, in the open step, and lost with it
   Start();
   const TestClient again = Join("b");

@@ -168,10 +168,9 @@ class Execution {
     Simulation::Options simulation;
     simulation.seed = options_.seed;
     simulation.participation = options_.participation;
-    Repetition run =
-        RunRepetition(stream_, rows_[row], *algorithm, options_, simulation, repetition, plan_,
-                      *chain.clients, workers, ranks,
-                      [this](std::size_t steps) { progress_.steps_done += steps; });
+    Repetition run = RunRepetition(stream_, rows_[row], *algorithm, options_, simulation,
+                                   repetition, plan_, *chain.clients, workers, ranks,
+                                   [this](std::size_t steps) { progress_.steps_done += steps; });
     ++chain.next;
     if (!run.finished) {  // what follows would start from broken weights
       progress_.steps_done += (length_ - chain.next) * stream_.steps();

@@ -34,7 +34,7 @@ struct Repetition {
   double rank_bytes = 0;  ///< what a rank gave to others in a step, the mean over both
   std::uint64_t fingerprint = 0;
   std::optional<Divergence> divergence = {};
-  std::vector<double> state = {};  ///< of all clients at the end, if the next one needs it
+  std::vector<double> state = {};        ///< of all clients at the end, if the next one needs it
   std::vector<double> predictions = {};  ///< steps x clients, if they are kept
 };
 
