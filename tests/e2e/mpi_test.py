@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 SMALL = ["--steps", "12", "--repetitions", "1", "--kernels", "9", "--features", "6", "--budget", "400"]
 # Long enough to be killed on the way: repetitions of about a second each.
-LONG = ["run", "--clients", "400", "--steps", "200", "--repetitions", "40", "-a", "pof-mkl", "-M", "1",
+LONG = ["run", "--clients", "400", "--steps", "200", "--repetitions", "12", "-a", "pof-mkl", "-M", "1",
         "--threads", "1"]
 
 
@@ -59,8 +59,9 @@ def test_every_algorithm_gives_the_same_bits_on_any_ranks_and_threads(tmp_path, 
 
 @pytest.mark.parametrize("weights", ["reset", "carried"])
 def test_repetitions_may_be_spread_over_groups_of_ranks(tmp_path, weights):
-    settings = ["run", "--clients", 40, *SMALL, "-a", "pof-mkl,pof-newton", "-M", 2, "-r", 3,
+    settings = ["run", "--clients", 40, *SMALL, "-a", "pof-mkl,pof-newton", "-M", 2,
                 "--weights", weights]
+    settings[settings.index("--repetitions") + 1] = 3
     expected = alone(tmp_path, *settings)
     for count, groups in ((2, 2), (3, 0), (4, 2), (4, 1)):
         result, _ = together(tmp_path, count, *settings, "--rank-groups", groups, "--threads", 1 + groups % 2)
@@ -132,14 +133,14 @@ def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, rank):
     kept = len(partial(tmp_path, 2))
     code, _, err = ranks.finish(ranks.start(tmp_path, 2, *settings))
     assert code == 0, err
-    assert f"polykern: {kept} of 40 repetitions were finished before and are taken over\n" in err
+    assert f"polykern: {kept} of 12 repetitions were finished before and are taken over\n" in err
     assert not (tmp_path / "o" / "partial").exists()
     assert result_of(tmp_path / "o") == alone(tmp_path, *LONG)
 
 
 @pytest.mark.parametrize("weights", ["reset", "carried"])
 def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_path, weights):
-    settings = [*LONG, "-r", "12", "--weights", weights, "--participation", "0.9"]
+    settings = [*LONG, "--weights", weights, "--participation", "0.9"]
     command = [os.environ["POLYKERN"], *settings, "--out", "o"]
     run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ranks.wait_for(lambda: partial(tmp_path, 2))
