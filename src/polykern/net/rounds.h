@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
@@ -187,7 +188,24 @@ class Rounds {
     std::deque<std::string> notes;
     std::optional<Ending> ending;
   };
-  class Locked;
+  /// Holds the mutex; wakes, without it, who has something to take.
+  class Locked {
+   public:
+    explicit Locked(Rounds& rounds) : rounds_(rounds), lock_(rounds.mutex_) {}
+    ~Locked() {
+      const auto wake = std::exchange(rounds_.wake_, {});
+      lock_.unlock();
+      for (const auto& peer : wake) peer->Wake();
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+    std::unique_lock<std::mutex>& lock() { return lock_; }
+
+   private:
+    Rounds& rounds_;
+    std::unique_lock<std::mutex> lock_;
+  };
 
   /// A step that has ended and is not known to be on the disk.
   struct Pending {

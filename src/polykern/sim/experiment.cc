@@ -67,7 +67,7 @@ class Execution {
         progress_(progress),
         host_(host),
         alone_(RunAlone()),
-        ranks_(host.ranks != nullptr ? *host.ranks : *alone_),
+        ranks_(host.ranks != nullptr && host.ranks->size() > 1 ? *host.ranks : *alone_),
         plan_(stream),
         runs_(rows.size(), std::vector<Repetition>(options.repetitions)),
         length_(ChainLength(options)),
