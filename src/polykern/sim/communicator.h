@@ -25,7 +25,8 @@ class Communicator {
   /// Ranks on this machine, which share its cores.
   virtual std::size_t local_size() const = 0;
 
-  /// Every number becomes its sum over all ranks. Integers, so the sums have one result.
+  /// Every number becomes its sum over all ranks, modulo 2^64. Integers, so the sums have one
+  /// result.
   virtual void Sum(std::span<std::int64_t> numbers) = 0;
   /// to[r] goes to rank r, and what r had for this rank comes as from[r].
   virtual void Exchange(std::span<const Words> to, std::vector<Words>& from) = 0;

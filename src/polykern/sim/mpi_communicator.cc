@@ -65,7 +65,7 @@ class MpiCommunicator final : public Communicator {
 
   void Sum(std::span<std::int64_t> numbers) override {
     bytes_ += numbers.size_bytes();
-    MPI_Allreduce(MPI_IN_PLACE, numbers.data(), Int(numbers.size()), MPI_INT64_T, MPI_SUM, mpi_);
+    MPI_Allreduce(MPI_IN_PLACE, numbers.data(), Int(numbers.size()), MPI_UINT64_T, MPI_SUM, mpi_);
   }
 
   void Exchange(std::span<const Words> to, std::vector<Words>& from) override {

@@ -29,11 +29,13 @@ class ThreadRank final : public Communicator {
 
   void Sum(std::span<std::int64_t> numbers) override {
     bytes_ += numbers.size_bytes();
-    std::vector<std::int64_t> sums(numbers.size());
+    std::vector<std::uint64_t> sums(numbers.size());
     Look<std::span<std::int64_t>>(numbers, [&](std::size_t, const auto& theirs) {
-      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += theirs[i];
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        sums[i] += static_cast<std::uint64_t>(theirs[i]);
+      }
     });
-    std::copy(sums.begin(), sums.end(), numbers.begin());
+    for (std::size_t i = 0; i < sums.size(); ++i) numbers[i] = static_cast<std::int64_t>(sums[i]);
   }
   void Exchange(std::span<const Words> to, std::vector<Words>& from) override {
     from.resize(size());
