@@ -42,8 +42,10 @@ void EvaluateKernelsOf(benchmark::State& state, const BenchSetting& s, std::size
   const auto x = Normals(cohort * s.dimension, 0.1);
   const auto theta = Normals(s.kernels * bank.feature_size(), 0.1);
   const std::size_t m = s.kernels_per_upload;
+  std::vector<std::size_t> first(cohort + 1);
   std::vector<std::uint32_t> wanted(cohort * m);
   for (std::size_t c = 0; c < cohort; ++c) {
+    first[c + 1] = (c + 1) * m;
     for (std::size_t i = 0; i < m; ++i) {
       wanted[c * m + i] = static_cast<std::uint32_t>((7 * c + i) % s.kernels);
     }
@@ -52,7 +54,7 @@ void EvaluateKernelsOf(benchmark::State& state, const BenchSetting& s, std::size
   std::vector<float> z(wanted.size() * bank.feature_size());
   FeatureScratch scratch;
   for (auto _ : state) {
-    EvaluateKernels(bank, {cohort, x, theta, wanted, m, f, z}, scratch);
+    EvaluateKernels(bank, {cohort, x, theta, first, wanted, f, z}, scratch);
     benchmark::DoNotOptimize(f.data());
     benchmark::ClobberMemory();
   }

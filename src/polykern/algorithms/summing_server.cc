@@ -14,12 +14,15 @@ namespace {
 class SummingInbox final : public Inbox {
  public:
   SummingInbox(const ModelShape& shape, std::size_t weights)
-      : values_(shape.model_size()),
+      : width_(shape.width),
+        values_(shape.model_size()),
+        sent_(shape.blocks),
         losses_(weights),
         per_block_(shape.losses_per_update == shape.blocks_per_update) {}
 
   void Add(const Updates& updates) override {
     values_.Add(updates.values, updates.blocks);
+    for (const std::uint32_t block : updates.blocks) sent_[block] = 1;
     if (per_block_) {
       if (losses_.size() > 0) losses_.Add(updates.losses, updates.blocks);
     } else if (losses_.size() > 0) {
@@ -28,23 +31,31 @@ class SummingInbox final : public Inbox {
     }
   }
   void Clear() override {
-    values_.Clear();
+    for (std::size_t block = 0; block < sent_.size(); ++block) {
+      if (sent_[block] != 0) std::ranges::fill(values_.units().subspan(block * width_, width_), 0);
+    }
+    std::ranges::fill(sent_, 0);
     losses_.Clear();
   }
   std::vector<std::span<std::int64_t>> Sums() override {
+    std::ranges::fill(sent_, 1);  // by somebody elsewhere, for all that is known here
     return {values_.units(), losses_.units()};
   }
 
   void Merge(const SummingInbox& other) {
     values_.Merge(other.values_);
+    for (std::size_t block = 0; block < sent_.size(); ++block) sent_[block] |= other.sent_[block];
     losses_.Merge(other.losses_);
   }
 
-  const ExactSum& values() const { return values_; }
-  const ExactSum& losses() const { return losses_; }
+  StepSums Of(std::uint64_t participants) const {
+    return {values_, losses_, static_cast<double>(participants), sent_};
+  }
 
  private:
+  std::size_t width_;
   ExactSum values_;
+  std::vector<std::uint8_t> sent_;  // per block: not 0 if its sums may not be 0
   ExactSum losses_;
   bool per_block_;                   // a loss for each block sent, not for each weight
   std::vector<std::uint32_t> rows_;  // all 0: losses_ is one row
@@ -52,7 +63,8 @@ class SummingInbox final : public Inbox {
 
 class SummingServer final : public Server {
  public:
-  SummingServer(const ModelShape& shape, ServerRule rule) : shape_(shape), rule_(std::move(rule)) {
+  SummingServer(const ModelShape& shape, ServerRule rule)
+      : shape_(shape), rule_(std::move(rule)), all_(shape.blocks, 1) {
     assert(rule_.start.empty() || rule_.start.size() == shape.model_size());
     state_.model = std::move(rule_.start);
     state_.model.resize(shape.model_size());
@@ -60,7 +72,7 @@ class SummingServer final : public Server {
     state_.squares.resize(rule_.squares);
     broadcast_.model.resize(shape.model_size());
     broadcast_.weights.resize(rule_.weights);
-    Publish(0);
+    Publish(0, all_);
   }
 
   const Broadcast& broadcast() const override { return broadcast_; }
@@ -80,11 +92,11 @@ class SummingServer final : public Server {
       total.Merge(mine);
       mine.Clear();
     }
-    if (participants > 0) {
-      rule_.apply({total.values(), total.losses(), static_cast<double>(participants)}, state_);
-    }
+    const StepSums sums = total.Of(participants);
+    if (participants > 0 && rule_.apply) rule_.apply(sums, state_);
+    if (participants > 0 && !rule_.apply) SubtractMean(sums, state_);
+    Publish(broadcast_.step + 1, rule_.apply ? std::span<const std::uint8_t>(all_) : sums.sent);
     total.Clear();
-    Publish(broadcast_.step + 1);
   }
 
   std::vector<double> Save() const override {
@@ -104,18 +116,24 @@ class SummingServer final : public Server {
       std::ranges::copy(saved.first(part->size()), part->begin());
       saved = saved.subspan(part->size());
     }
-    Publish(step);
+    Publish(step, all_);
   }
 
  private:
-  void Publish(std::uint64_t step) {
+  void Publish(std::uint64_t step, std::span<const std::uint8_t> changed) {
     broadcast_.step = step;
-    RoundToFloat(state_.model, broadcast_.model);
+    for (std::size_t block = 0; block < changed.size(); ++block) {
+      if (changed[block] == 0) continue;
+      const std::size_t at = block * shape_.width;
+      RoundToFloat(std::span(state_.model).subspan(at, shape_.width),
+                   std::span(broadcast_.model).subspan(at, shape_.width));
+    }
     if (rule_.weights > 0) HedgeWeights(state_.losses, rule_.weight_rate, broadcast_.weights);
   }
 
   ModelShape shape_;
   ServerRule rule_;
+  std::vector<std::uint8_t> all_;  // 1 for each block
   ServerState state_;
   Broadcast broadcast_;
 };
@@ -123,7 +141,14 @@ class SummingServer final : public Server {
 }  // namespace
 
 void SubtractMean(const StepSums& sums, ServerState& state) {
-  SubtractScaled(sums.values.units(), ExactSum::kUnit / sums.participants, state.model);
+  if (sums.sent.empty()) return;  // a model of nothing
+  const std::size_t width = state.model.size() / sums.sent.size();
+  for (std::size_t block = 0; block < sums.sent.size(); ++block) {
+    if (sums.sent[block] == 0) continue;
+    SubtractScaled(sums.values.units().subspan(block * width, width),
+                   ExactSum::kUnit / sums.participants,
+                   std::span(state.model).subspan(block * width, width));
+  }
 }
 
 std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule) {

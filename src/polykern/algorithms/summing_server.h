@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,6 +16,8 @@ struct StepSums {
   const ExactSum& values;  ///< blocks x width
   const ExactSum& losses;  ///< one for each of the server's weights
   double participants;     ///< K > 0: who took part, also those that did not send a given block
+  std::span<const std::uint8_t>
+      sent;  ///< per block: not 0 if somebody sent it; else its sums are 0
 };
 
 /// What a server keeps between steps.
@@ -24,7 +27,7 @@ struct ServerState {
   std::vector<double> squares;  ///< what a rule adds squares of gradients up in
 };
 
-/// (13): model -= (1/K) sum of the steps sent.
+/// (13): model -= (1/K) sum of the steps sent. Changes no block that was not sent.
 void SubtractMean(const StepSums& sums, ServerState& state);
 
 /// How a server differs from the plain one.
@@ -33,8 +36,9 @@ struct ServerRule {
   std::size_t weights = 0;         ///< kernels it has weights of, 0: it has none
   double weight_rate = 0;          ///< they are Hedge's, of ServerState::losses, with this rate
   std::size_t squares = 0;         ///< size of ServerState::squares, which start at 0
-  /// What a step with participants changes. Pure, so that the same sums give the same bits.
-  std::function<void(const StepSums&, ServerState&)> apply = SubtractMean;
+  /// What a step with participants changes. Pure, so that the same sums give the same bits. Unset:
+  /// SubtractMean, and the step costs nothing for the blocks that nobody sent.
+  std::function<void(const StepSums&, ServerState&)> apply = {};
 };
 
 /// The server of every algorithm whose server needs but sums over the clients. The sums are exact,

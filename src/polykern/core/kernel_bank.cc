@@ -86,14 +86,13 @@ void KernelBank::DrawShared(std::span<const Kernel> dictionary, std::uint64_t se
     DrawFrequency({.kind = KernelKind::kGaussian, .length = 1}, random, rho);
     for (const double value : rho) shared_.push_back(static_cast<float>(value));
   }
-  scales_.assign(packs() * kLanes, 0);
   for (std::size_t i = 0; i < kernels_; ++i) {
     if (dictionary[i].kind != KernelKind::kGaussian) {
       throw Error(
           "only Gaussian kernels can share one draw: choose the dictionary gaussian, or "
           "independent features");
     }
-    scales_[i] = static_cast<float>(1 / dictionary[i].length);
+    scales_.push_back(static_cast<float>(1 / dictionary[i].length));
     for (const float value : shared_) frequencies_.push_back(scales_[i] * value);
   }
 }
@@ -121,14 +120,22 @@ void KernelBank::Prepare() {
     const auto length = static_cast<float>(1.001 * std::sqrt(square));
     if (!(length <= longest)) longest = length;
   }
-  packed_.assign(packs() * blocks() * dimension_ * kBlock, {});
+  packed_.resize(groups() * dimension_ * row_vectors());
   for (std::size_t i = 0; i < kernels_; ++i) {
+    FloatLanes* group = packed_.data() + i / kGroup * dimension_ * row_vectors();
     for (std::size_t j = 0; j < features_; ++j) {
-      const std::size_t first = (i / kLanes * blocks() + j / kBlock) * dimension_ * kBlock;
       for (std::size_t c = 0; c < dimension_; ++c) {
-        packed_[first + c * kBlock + j % kBlock].lane[i % kLanes] =
+        group[c * row_vectors() + j / kRun].lane[i % kGroup * kRun + j % kRun] =
             frequencies_[(i * features_ + j) * dimension_ + c];
       }
+    }
+  }
+  if (shared_.empty()) return;
+  packed_shared_.resize(dimension_ * shared_vectors());
+  for (std::size_t j = 0; j < features_; ++j) {
+    for (std::size_t c = 0; c < dimension_; ++c) {
+      packed_shared_[c * shared_vectors() + j / kLanes].lane[j % kLanes] =
+          shared_[j * dimension_ + c];
     }
   }
 }

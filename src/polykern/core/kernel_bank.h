@@ -27,9 +27,11 @@ struct alignas(64) FloatLanes {
 /// Immutable after construction: any number of threads may use it.
 class KernelBank {
  public:
-  /// Kernels that stand side by side in the packed frequencies, and features of a packed block.
+  /// Vectors of packed numbers have this many floats: kRun neighbouring features of each of kGroup
+  /// neighbouring kernels.
   static constexpr std::size_t kLanes = 16;
-  static constexpr std::size_t kBlock = 8;
+  static constexpr std::size_t kRun = 4;
+  static constexpr std::size_t kGroup = 4;
 
   /// Draws the frequencies. The same arguments give the same bits on every IEEE machine.
   /// Throws Error if a kernel of the dictionary cannot have orthogonal features or a shared draw.
@@ -50,18 +52,24 @@ class KernelBank {
     return {frequencies_.data() + kernel * features_ * dimension_, features_ * dimension_};
   }
 
-  /// Features kBlock * block and following of the kernels kLanes * pack and following, 0 where
-  /// there is none: dimension x kBlock, so that the columns where a sample is 0 can be left out.
-  const FloatLanes* PackedFrequencies(std::size_t pack, std::size_t block) const {
-    return packed_.data() + (pack * blocks() + block) * dimension_ * kBlock;
+  /// Groups of kernels, and the vectors that hold the features of one; what is beyond the last
+  /// kernel or feature is 0.
+  std::size_t groups() const { return (kernels_ + kGroup - 1) / kGroup; }
+  std::size_t row_vectors() const { return (features_ + kRun - 1) / kRun; }
+
+  /// The frequencies of a group: dimension x row_vectors(), so that the columns where a sample is 0
+  /// can be left out.
+  const FloatLanes* Packed(std::size_t group) const {
+    return packed_.data() + group * dimension_ * row_vectors();
   }
-  std::size_t packs() const { return (kernels_ + kLanes - 1) / kLanes; }
-  std::size_t blocks() const { return (features_ + kBlock - 1) / kBlock; }
 
   /// Draw::kShared: the one draw, features x dimension, of which kernel i has Scales()[i] times as
-  /// much; otherwise empty. The scales are padded with 0 to packs() * kLanes.
+  /// much; otherwise empty.
   std::span<const float> SharedFrequencies() const { return shared_; }
   std::span<const float> Scales() const { return scales_; }
+  /// The same packed: dimension x shared_vectors(), of features only.
+  const FloatLanes* PackedShared() const { return packed_shared_.data(); }
+  std::size_t shared_vectors() const { return (features_ + kLanes - 1) / kLanes; }
 
   /// max_j ||rho_ij||, rounded up a little: bounds every angle of kernel i by this times ||x||.
   float LongestFrequency(std::size_t kernel) const { return longest_[kernel]; }
@@ -76,6 +84,7 @@ class KernelBank {
   std::vector<float> frequencies_;
   std::vector<FloatLanes> packed_;
   std::vector<float> shared_;
+  std::vector<FloatLanes> packed_shared_;
   std::vector<float> scales_;
   std::vector<float> longest_;
 };

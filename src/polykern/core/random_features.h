@@ -11,12 +11,11 @@ namespace polykern {
 
 /// Working memory of EvaluateKernels. One per thread; grows to what is needed and is then reused.
 struct FeatureScratch {
-  std::vector<FloatLanes> x;           ///< samples of some clients, transposed
-  std::vector<FloatLanes> f;           ///< their predictions
-  std::vector<FloatLanes> theta;       ///< theta, kernels side by side
+  std::vector<FloatLanes> angle;       ///< of a few clients and kernels
+  std::vector<FloatLanes> unwanted;    ///< features of a kernel beside one that is wanted
+  std::vector<FloatLanes> theta;       ///< sines' and cosines' parts apart
   std::vector<FloatLanes> base;        ///< angles of a draw that all kernels share
-  std::vector<float*> slots;           ///< per kernel and client: where wanted features go
-  std::vector<std::uint64_t> wanted;   ///< the lanes that want features
+  std::vector<std::uint32_t> places;   ///< per client and kernel: where wanted features go
   std::vector<std::size_t> starts;     ///< sparse samples: per client, where its columns begin
   std::vector<std::uint32_t> columns;  ///< those that are not 0
   std::vector<float> values;           ///< what is in them
@@ -40,7 +39,7 @@ struct FeatureJob {
 /// computed in, and the same bits on every machine with fused multiply-add:
 ///   angle_j = fma chain over the dimensions, times 1 / length for kernels that share a draw;
 ///   sine and cosine within 1e-7;
-///   f = (sum over groups of four features of their fma chain) / sqrt(D).
+///   f = (4 fma chains, each of every fourth feature, added pairwise) / sqrt(D).
 /// Cohorts whose samples are mostly 0 take a path that leaves the zeros out, with the same bits.
 /// Threads may share everything but `scratch` and the outputs. Never fails; a non-finite x gives
 /// non-finite outputs for its own client only.

@@ -37,7 +37,8 @@ struct Traffic {
 /// scores, traffic and fingerprint those of its own.
 class Simulation {
  public:
-  /// Clients that go through a round together; a multiple of the vector width of every machine.
+  /// Clients that go through a round together: enough to share a pass over the frequencies, few
+  /// enough that their messages stay in the second cache.
   static constexpr std::size_t kBlock = 64;
 
   struct Options {
