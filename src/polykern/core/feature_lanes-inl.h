@@ -8,10 +8,7 @@
 
 #include "polykern/core/kernel_bank.h"
 #include "polykern/core/sincos-inl.h"
-
-#ifndef POLYKERN_UNROLL
-#define POLYKERN_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "polykern/core/unroll.h"
 
 #if defined(POLYKERN_CORE_FEATURE_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLYKERN_CORE_FEATURE_LANES_INL_H

@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "polykern/core/unroll.h"
+
 #ifndef POLYKERN_CORE_PANELS_COLUMNS  // once, not for each target
 #define POLYKERN_CORE_PANELS_COLUMNS
-
-// Loops over registers must not remain loops: an index that is no constant puts them into memory.
-#define POLYKERN_UNROLL _Pragma("GCC unroll 8")
 
 namespace polykern {
 namespace {
