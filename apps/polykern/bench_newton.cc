@@ -78,8 +78,8 @@ class NewtonServerRace {
 };
 
 /// A step's floor in flops, and how many messages its kernels had.
-struct Floor {
-  Floor(const Messages& messages, const ModelShape& shape) {
+struct NewtonFloor {
+  NewtonFloor(const Messages& messages, const ModelShape& shape) {
     std::vector<double> sent(shape.blocks);
     for (const Updates& updates : messages.updates) {
       for (const std::uint32_t kernel : updates.blocks) sent[kernel] += 1;
@@ -122,7 +122,8 @@ NewtonTimes MeasureNewton(std::size_t threads, double seconds, std::uint64_t see
   double mean_flops = 0;
   for (const Messages& messages : steps) {
     best.clients = std::min(best.clients, messages.time);
-    mean_flops += Floor(messages, algorithm->shape()).flops / static_cast<double>(steps.size());
+    mean_flops +=
+        NewtonFloor(messages, algorithm->shape()).flops / static_cast<double>(steps.size());
   }
   Workers one(1);
   Workers all(threads);
@@ -135,7 +136,7 @@ NewtonTimes MeasureNewton(std::size_t threads, double seconds, std::uint64_t see
     for (Messages& messages : steps) {
       best.peak = std::max(best.peak, 1 / SecondsPerUnit(0.001, RunDoubleMultiplyAdds));
       const double time = alone.Step(messages);
-      const Floor floor(messages, algorithm->shape());
+      const NewtonFloor floor(messages, algorithm->shape());
       if (time / floor.flops >= least) continue;
       least = time / floor.flops;
       best.server = time;

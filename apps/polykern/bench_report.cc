@@ -20,7 +20,7 @@ std::string Short(double value) {
   return Fixed(value, value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-std::string Rounds(double microseconds) {
+std::string RoundsPerSecond(double microseconds) {
   return Fixed(std::round(1e6 / microseconds / 100) * 100, 0);
 }
 
@@ -88,7 +88,7 @@ std::string SettingsText(const BenchReport& report, BenchFormat format) {
                      std::to_string(s.clients), Short(row.times.one_thread),
                      Short(row.times.all_threads), Short(row.times.features), Short(Gflops(row)),
                      Short(floor), Short(row.times.one_thread / floor),
-                     Short(row.times.features / floor), Rounds(row.times.all_threads)});
+                     Short(row.times.features / floor), RoundsPerSecond(row.times.all_threads)});
     if (row.numpy) {
       lines.back().push_back(Fixed(row.numpy->microseconds, 0));
       lines.back().push_back(Fixed(row.numpy->microseconds / row.times.one_thread, 0));
@@ -152,7 +152,7 @@ std::string FleetText(const BenchReport& report, BenchFormat format) {
   if (!report.fleet) return {};
   const FleetTimes& f = *report.fleet;
   const auto line = [](std::size_t clients, double microseconds) {
-    return Cells{std::to_string(clients), Fixed(microseconds, 3), Rounds(microseconds)};
+    return Cells{std::to_string(clients), Fixed(microseconds, 3), RoundsPerSecond(microseconds)};
   };
   return Table({"clients", "us/client-step", "client-steps/s"},
                {line(FleetTimes::kFewClients, f.few_microseconds), line(f.clients, f.microseconds)},

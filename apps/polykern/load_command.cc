@@ -44,19 +44,19 @@ struct LoadCommandOptions {
 };
 
 /// A folder that goes away with everything in it.
-class TemporaryFolder {
+class ServerFolder {
  public:
-  explicit TemporaryFolder(const std::string& above) {
+  explicit ServerFolder(const std::string& above) {
     const fs::path place = above.empty() ? fs::temp_directory_path() : fs::path(above);
     path_ = (place / "polykern_load_XXXXXX").string();
     if (mkdtemp(path_.data()) == nullptr) throw Error(path_ + ": cannot be made; check the path");
   }
-  ~TemporaryFolder() {
+  ~ServerFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ServerFolder(const ServerFolder&) = delete;
+  ServerFolder& operator=(const ServerFolder&) = delete;
   const std::string& path() const { return path_; }
 
  private:
@@ -183,7 +183,7 @@ double OwnWork() {
 }
 
 void Execute(const LoadCommandOptions& o) {
-  std::optional<TemporaryFolder> folder;
+  std::optional<ServerFolder> folder;
   std::optional<ChildServer> server;
   LoadOptions load;
   load.seed = o.seed;

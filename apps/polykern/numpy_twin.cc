@@ -53,7 +53,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-std::string Quoted(const std::string& text) {
+std::string ShellQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -72,7 +72,7 @@ bool Shell(const std::string& command, std::string& output) {
 
 bool HasNumpy(const std::string& python) {
   std::string ignored;
-  return Shell(Quoted(python) + " -c 'import numpy' 2>&1", ignored);
+  return Shell(ShellQuoted(python) + " -c 'import numpy' 2>&1", ignored);
 }
 
 /// What the simulator makes of the first steps of the job with these draws.
@@ -125,10 +125,10 @@ NumpyTimes TimeNumpy(const BenchJob& job, const std::string& python, double seco
     return std::string(" ") + name + " " + std::to_string(value);
   };
   const std::string command =
-      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + Quoted(python) + " " +
-      Quoted(folder.Write("pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) + " --rows " +
-      Quoted(folder.Write("rows", rows)) + " --frequencies " +
-      Quoted(folder.Write("frequencies", frequencies)) + option("-d", s.dimension) +
+      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + ShellQuoted(python) + " " +
+      ShellQuoted(folder.Write("pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) +
+      " --rows " + ShellQuoted(folder.Write("rows", rows)) + " --frequencies " +
+      ShellQuoted(folder.Write("frequencies", frequencies)) + option("-d", s.dimension) +
       option("-N", s.kernels) + option("-D", s.features) + option("-M", s.kernels_per_upload) +
       option("-K", s.clients) + option("--steps", job.stream->steps()) +
       option("--seconds", seconds);

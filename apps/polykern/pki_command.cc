@@ -27,7 +27,7 @@ struct PkiOptions {
   IssueOptions issue;
 };
 
-std::string Joined(const std::vector<std::string>& words) {
+std::string Listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -41,7 +41,7 @@ void Init(const PkiOptions& options) {
               << " (keep it to yourself, and keep a copy)\n";
   }
   std::cout << "server     " << paths.server_certificate << ", " << paths.server_key << " for "
-            << Joined(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
+            << Listed(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
   if (!options.init.renew) {
     std::cout << "next       polykern pki issue NAME"
               << (options.folder == "pki" ? "" : " --dir " + ShellWord(options.folder)) << '\n';
@@ -103,7 +103,7 @@ void List(const PkiOptions& options) {
                     entry.revoked ? DateText(*entry.revoked) : "-", entry.serial});
   }
   std::cout << all.authority.name << ", expires " << DateText(all.authority.valid.until)
-            << "\nserver " << Joined(all.server.hosts) << ", expires "
+            << "\nserver " << Listed(all.server.hosts) << ", expires "
             << DateText(all.server.valid.until) << "\n\n";
   std::cout << (rows.empty()
                     ? "No client yet.\n"

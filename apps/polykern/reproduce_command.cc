@@ -41,7 +41,6 @@ std::vector<std::string> Exhibits(const ReproduceOptions& options) {
 }
 
 void Execute(const ReproduceOptions& options, Communicator& ranks) {
-  using Json = PaperRuns::Json;
   if (ranks.rank() == 0) CheckWritable(options.out);
   const std::vector<PaperData> data = FindPaperData(options.data, options.data_dir);
   PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"),
@@ -60,7 +59,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() != 0) return;
 
   const bool markdown = options.format == "markdown";
-  Json reproduction = Json::array();
+  PaperRuns::Json reproduction = PaperRuns::Json::array();
   std::string shown;
   std::string files;
   const auto write = [&](const std::string& name, const std::string& text) {
@@ -74,7 +73,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
         const auto more = Compare(exhibit, one, runs);
         rows.insert(rows.end(), more.begin(), more.end());
       }
-      for (const Json& entry : ReproductionJson(rows)) reproduction.push_back(entry);
+      for (const PaperRuns::Json& entry : ReproductionJson(rows)) reproduction.push_back(entry);
       write(exhibit + ".csv", CsvText(FullTable(rows)));
       write(exhibit + ".md", ReadableTable(exhibit, rows, true));
       shown += ReadableTable(exhibit, rows, markdown) + "\n";
@@ -87,11 +86,11 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
       write(exhibit + "-" + one.recipe->name + ".svg", SvgText(figure.chart));
     }
   }
-  Json result = {{"polykern", Version()}, {"command", options.command}};
+  PaperRuns::Json result = {{"polykern", Version()}, {"command", options.command}};
   result.update(runs.Result());
   result["reproduction"] = reproduction;
   const std::string json =
-      ReadableJson(result.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+      ReadableJson(result.dump(1, ' ', false, PaperRuns::Json::error_handler_t::replace)) + "\n";
   write("result.json", json);
   if (!options.no_report && WriteReport({{options.out, json}}, options.out))
     files += " report.html";

@@ -98,7 +98,7 @@ std::vector<std::string> Header(std::string_view table) {
   return header;
 }
 
-std::vector<std::string> Cells(const Comparison& c, const std::string& mark) {
+std::vector<std::string> CellsOf(const Comparison& c, const std::string& mark) {
   const Row& row = c.row->row;
   const bool plain = c.table == "table1";
   std::vector<std::string> cells = {
@@ -226,7 +226,7 @@ std::string ReadableTable(std::string_view table, const std::vector<Comparison>&
         if (note == notes.end()) note = notes.insert(note, rows[next].note);
         mark = "no (" + std::to_string(note - notes.begin() + 1) + ")";
       }
-      block.rows.push_back(Cells(rows[next], mark));
+      block.rows.push_back(CellsOf(rows[next], mark));
     }
     first = next;
     text += (markdown ? "### " : "") + name + "\n\n" +

@@ -10,12 +10,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// A theta for each client and kernel; in each step one kernel for all, which the server averages.
-class Slow {
+class SlowEmKofl {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowEmKofl(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     // The average of the step before, to those that made it and are here again.
@@ -67,9 +65,9 @@ TEST(EmKofl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     AlgorithmOptions options = twin::TestOptions(loss);
     options.weight_rate = 0.02;  // of sums over clients: several kernels stay in play
-    const auto algorithm = NewEmKofl(twin::Bank(), options, kProblem);
+    const auto algorithm = NewEmKofl(twin::Bank(), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowEmKofl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     for (std::size_t k = 0; k < twin::kClients; ++k) {
       for (std::size_t i = 0; i < twin::kKernels; ++i) {
@@ -85,7 +83,7 @@ TEST(EmKofl, AgreesWithTheSlowVersion) {
 }
 
 TEST(EmKofl, AClientThatMissedAStepKeepsItsOwnTheta) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
   twin::Federation real(*algorithm);
   auto steps = twin::DrawSteps(4);
   for (auto& step : steps) step.present.assign(twin::kClients, 1);
@@ -106,12 +104,12 @@ TEST(EmKofl, AClientThatMissedAStepKeepsItsOwnTheta) {
 }
 
 TEST(EmKofl, NothingOutlastsNewFeatures) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->lasting_state(), 0U);
 }
 
 TEST(EmKofl, DescribesItself) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "em-kofl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 1U);

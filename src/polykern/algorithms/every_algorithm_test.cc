@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using twin::Arrival;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 60, twin::kSeed};
+constexpr Problem kShort = {twin::kDimension, 60, twin::kSeed};
 
 /// Names of the registry, and pof-newton with private experts, which has a state of another kind.
 constexpr std::string_view kWithLocal = "pof-newton with local experts";
@@ -38,7 +38,7 @@ class EveryAlgorithm : public testing::TestWithParam<std::string_view> {
     options.forgetting = 0.98;
     options.local_experts = GetParam() == kWithLocal;
     options.local_memory = 32;
-    return MakeAlgorithm(Name(), options, kProblem);
+    return MakeAlgorithm(Name(), options, kShort);
   }
   static std::string_view Name() { return GetParam() == kWithLocal ? "pof-newton" : GetParam(); }
 };
@@ -118,7 +118,7 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
     options.budget = budget;
     options.kernels_per_upload = 25;
     options.local_experts = GetParam() == kWithLocal;
-    const auto algorithm = MakeAlgorithm(Name(), options, kProblem);
+    const auto algorithm = MakeAlgorithm(Name(), options, kShort);
     EXPECT_LE(algorithm->shape().update_size(), budget);
     const std::size_t features = FeaturesOf(Name(), options);
     const Uplink uplink = UplinkOf(Name(), options);
@@ -128,7 +128,7 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
     if (features == 100) continue;
     options.features = features + 1;
     EXPECT_THAT(
-        [&] { MakeAlgorithm(Name(), options, kProblem); },
+        [&] { MakeAlgorithm(Name(), options, kShort); },
         testing::ThrowsMessage<Error>(
             AllOf(HasSubstr("--features is " + std::to_string(features + 1)),
                   HasSubstr(std::string(Name())), HasSubstr("budget of " + std::to_string(budget)),
@@ -304,12 +304,12 @@ TEST(MakeAlgorithm, GivesPrivateExpertsTheMemoryTheyMayHave) {
   AlgorithmOptions options;
   options.local_experts = true;
   options.local_memory = 100;
-  const auto algorithm = MakeAlgorithm("pof-newton", options, kProblem);
+  const auto algorithm = MakeAlgorithm("pof-newton", options, kShort);
   // 8 experts, so 1600 doubles each: 1 + F + F^2 with F = 38 is 1483, with F = 40 1641.
   EXPECT_EQ(algorithm->state_size() - algorithm->lasting_state(), 8U * 1483U);
   EXPECT_EQ(algorithm->lasting_state(), 52U + 10U);
   options.local_experts = false;
-  EXPECT_EQ(MakeAlgorithm("pof-newton", options, kProblem)->state_size(), 52U);
+  EXPECT_EQ(MakeAlgorithm("pof-newton", options, kShort)->state_size(), 52U);
 }
 
 TEST_P(EveryAlgorithm, IsTheSameOverABankThatExists) {
@@ -319,7 +319,7 @@ TEST_P(EveryAlgorithm, IsTheSameOverABankThatExists) {
   options.features = 5;
   options.single_bandwidth = 1;  // of a dictionary of one kernel
   options.local_experts = GetParam() == kWithLocal;
-  const auto drawn = MakeAlgorithm(Name(), options, kProblem);
+  const auto drawn = MakeAlgorithm(Name(), options, kShort);
   const auto bank = std::make_shared<const KernelBank>(MakeDictionary("gaussian", options.kernels),
                                                        twin::kDimension, 5, twin::kSeed);
   options.kernels = 3;  // the bank knows better
@@ -336,7 +336,7 @@ TEST(MakeAlgorithm, RefusesABankThatDoesNotFit) {
       MakeAlgorithm(
           name,
           std::make_shared<const KernelBank>(MakeDictionary("gaussian", kernels), 2, features, 0),
-          options, kProblem);
+          options, kShort);
     } catch (const Error& error) {
       return std::string(error.what());
     }

@@ -10,12 +10,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// Two kernels for each client and step, I from p and J from the rest; importance weights 1 / P.
-class Slow {
+class SlowFomdOms {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowFomdOms(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     constexpr double kN = twin::kKernels;
@@ -87,9 +85,9 @@ TEST(FomdOms, AgreesWithTheSlowVersion) {
     // the rounding of floats up.
     options.weight_rate = 0.1;
     options.projection_radius = 0.5;
-    const auto algorithm = NewFomdOms(twin::Bank(), options, kProblem);
+    const auto algorithm = NewFomdOms(twin::Bank(), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowFomdOms slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     EXPECT_GT(slow.projected, 0) << "the projection was not tried";
     const Vector weights = twin::WeightsOf(slow.losses, *options.weight_rate);
@@ -103,7 +101,7 @@ TEST(FomdOms, AgreesWithTheSlowVersion) {
 
 TEST(FomdOms, HoldsEachKernelAsOftenAsItsWeightSays) {
   // The pair is a function of one uniform number: a fine grid of them gives the law itself.
-  const auto algorithm = NewFomdOms(twin::Bank(3), twin::TestOptions(), kProblem);
+  const auto algorithm = NewFomdOms(twin::Bank(3), twin::TestOptions(), twin::kProblem);
   Broadcast broadcast;
   broadcast.model.assign(3 * twin::kWidth, 0.1F);
   broadcast.weights = {0.5, 0.2, 0.3};
@@ -129,7 +127,7 @@ TEST(FomdOms, HoldsEachKernelAsOftenAsItsWeightSays) {
 }
 
 TEST(FomdOms, DescribesItself) {
-  const auto algorithm = NewFomdOms(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewFomdOms(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "fomd-oms");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

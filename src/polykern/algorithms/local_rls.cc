@@ -8,7 +8,7 @@
 namespace polykern {
 namespace {
 
-constexpr double kMiddle = 0.5;  // of the labels' range
+constexpr double kMiddleLabel = 0.5;  // of the labels' range
 
 class LocalRls final : public Algorithm {
  public:
@@ -40,7 +40,7 @@ class LocalRls final : public Algorithm {
     for (std::size_t c = 0; c < clients; ++c) {
       const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
       const auto weights = std::span(w.weights).subspan(c * kernels_, kernels_);
-      local_.Predict(c, kMiddle, LocalState(samples, c), w, f);
+      local_.Predict(c, kMiddleLabel, LocalState(samples, c), w, f);
       mixture_.Weights(MixtureState(samples, c), weights);
       w.predictions[c] = mixture_.Predict(weights, f);
     }
@@ -56,7 +56,7 @@ class LocalRls final : public Algorithm {
       loss_.Values(std::span(w.f).subspan(c * kernels_, kernels_), labels[c], losses);
       mixture_.Learn(losses, std::span(w.weights).subspan(c * kernels_, kernels_),
                      MixtureState(samples, c));
-      local_.Learn(c, kMiddle, labels[c], LocalState(samples, c), w);
+      local_.Learn(c, kMiddleLabel, labels[c], LocalState(samples, c), w);
       w.updates.clients.push_back(samples.clients[c]);
       w.updates.first.push_back(0);
     }

@@ -9,12 +9,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// Every client for itself: theta_i -= eta g_i for every kernel, and weights of its own.
-class Slow {
+class SlowLocalOnly {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowLocalOnly(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -51,9 +49,9 @@ class Slow {
 TEST(Local, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewLocal(twin::Bank(), options, kProblem);
+    const auto algorithm = NewLocal(twin::Bank(), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowLocalOnly slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     for (std::size_t k = 0; k < twin::kClients; ++k) {
       for (std::size_t i = 0; i < twin::kKernels; ++i) {
@@ -65,12 +63,12 @@ TEST(Local, AgreesWithTheSlowVersion) {
 }
 
 TEST(Local, OnlyTheWeightsOutlastNewFeatures) {
-  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->lasting_state(), twin::kKernels);
 }
 
 TEST(Local, DescribesItself) {
-  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "local");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 0U);

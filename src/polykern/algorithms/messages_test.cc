@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr ModelShape kShape = {4, 3, 2};
+constexpr ModelShape kSentShape = {4, 3, 2};
 
 /// Client 70 sends blocks 3 and 0, client 71 nothing, client 72 block 3.
 Updates Good() {
@@ -29,7 +29,7 @@ Updates Good() {
 }
 
 /// What CheckUpdates says against the updates; empty if nothing.
-std::string Complaint(const Updates& updates, const ModelShape& shape = kShape) {
+std::string Complaint(const Updates& updates, const ModelShape& shape = kSentShape) {
   try {
     CheckUpdates(shape, updates);
   } catch (const Error& error) {
@@ -39,8 +39,8 @@ std::string Complaint(const Updates& updates, const ModelShape& shape = kShape) 
 }
 
 TEST(ModelShape, CountsItsNumbers) {
-  EXPECT_EQ(kShape.model_size(), 12U);
-  EXPECT_EQ(kShape.update_size(), 6U);
+  EXPECT_EQ(kSentShape.model_size(), 12U);
+  EXPECT_EQ(kSentShape.update_size(), 6U);
   EXPECT_EQ((ModelShape{4, 3, 2, 5}.update_size()), 11U) << "losses count as numbers sent";
 }
 
@@ -203,7 +203,7 @@ TEST(CheckUpdates, WantsABlockForEachLossIfLossesGoWithBlocks) {
 
 /// Norms between 0.5 and 2. Client 70 sends kernels 3 and 0, client 72 kernel 3.
 const ModelShape kBounded = [] {
-  ModelShape shape = kShape;
+  ModelShape shape = kSentShape;
   shape.least_norm = 0.5;
   shape.most_norm = 2;
   return shape;

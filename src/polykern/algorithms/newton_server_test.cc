@@ -93,9 +93,9 @@ struct Real {
 
 /// Every sample that messages ever told about, and batch regressions of them. `unit`: what samples
 /// are rounded to; 0: they are not.
-class Slow {
+class SlowNewtonServer {
  public:
-  Slow(const NewtonRule& rule, double unit) : rule_(rule), unit_(unit) {}
+  SlowNewtonServer(const NewtonRule& rule, double unit) : rule_(rule), unit_(unit) {}
 
   void Step(const std::vector<Updates>& messages) {
     ++steps_;
@@ -148,8 +148,8 @@ TEST(NewtonServer, SolvesTheRidgeRegressionOfAllSamplesItWasTold) {
   for (const double share : {1.0, 0.4}) {
     const NewtonRule rule;
     Real real(rule);
-    Slow rounded(rule, 0x1p-22);
-    Slow exact(rule, 0);
+    SlowNewtonServer rounded(rule, 0x1p-22);
+    SlowNewtonServer exact(rule, 0);
     for (std::uint64_t t = 0; t < 60; ++t) {
       const auto messages = DrawStep(t, share);
       real.Step(messages);
@@ -220,7 +220,7 @@ TEST(NewtonServer, ForgetsStepByStep) {
   // Few messages, so that some steps bring a kernel nothing.
   const NewtonRule rule = {0.01, 0.9, 0};
   Real real(rule);
-  Slow slow(rule, 0x1p-22);
+  SlowNewtonServer slow(rule, 0x1p-22);
   for (std::uint64_t t = 0; t < 60; ++t) {
     const auto messages = t % 7 == 3 ? std::vector<Updates>() : DrawStep(t, 0.15);
     real.Step(messages);

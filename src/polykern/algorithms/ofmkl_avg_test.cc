@@ -9,12 +9,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// A theta for each kernel, each stepped by everybody, and their plain mean.
-class Slow {
+class SlowOfmklAvg {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowOfmklAvg(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -52,9 +50,9 @@ class Slow {
 TEST(OfmklAvg, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewOfmklAvg(twin::Bank(), options, kProblem);
+    const auto algorithm = NewOfmklAvg(twin::Bank(), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowOfmklAvg slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     for (std::size_t i = 0; i < twin::kKernels; ++i) {
       const auto theta = std::span(real.broadcast().model).subspan(i * twin::kWidth, twin::kWidth);
@@ -65,7 +63,7 @@ TEST(OfmklAvg, AgreesWithTheSlowVersion) {
 }
 
 TEST(OfmklAvg, DescribesItself) {
-  const auto algorithm = NewOfmklAvg(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewOfmklAvg(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "ofmkl-avg");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

@@ -9,12 +9,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// One theta for all: theta -= (eta / K) sum_k (slope z + 2 lambda theta).
-class Slow {
+class SlowOfskl {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowOfskl(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -45,16 +43,16 @@ class Slow {
 TEST(Ofskl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewOfskl(twin::Bank(1), options, kProblem);
+    const auto algorithm = NewOfskl(twin::Bank(1), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowOfskl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     EXPECT_LT(twin::RelativeError(real.broadcast().model, slow.theta), 1e-5);
   }
 }
 
 TEST(Ofskl, DescribesItself) {
-  const auto algorithm = NewOfskl(twin::Bank(1), twin::TestOptions(), kProblem);
+  const auto algorithm = NewOfskl(twin::Bank(1), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "ofskl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 1U);

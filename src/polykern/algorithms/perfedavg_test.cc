@@ -12,13 +12,11 @@ using testing::HasSubstr;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// The network as nested sums; gradients by differences, exact up to rounding where the network is
 /// linear in a parameter.
-class Slow {
+class SlowPerFedAvg {
  public:
-  Slow(const AlgorithmOptions& options, std::vector<std::size_t> layers, Vector w_at_start)
+  SlowPerFedAvg(const AlgorithmOptions& options, std::vector<std::size_t> layers, Vector w_at_start)
       : w(std::move(w_at_start)), o_(options), layers_(std::move(layers)) {}
 
   Vector operator()(const Step& step) {
@@ -90,11 +88,11 @@ TEST(PerFedAvg, AgreesWithTheSlowVersion) {
       options.hessian_free = hessian_free;
       options.inner_rate = 0.05;
       options.meta_rate = 0.05;
-      const auto algorithm = NewPerFedAvg(options, kProblem);
+      const auto algorithm = NewPerFedAvg(options, twin::kProblem);
       twin::Federation real(*algorithm);
       const auto& start = real.broadcast().model;
       EXPECT_EQ(start.size(), 36U);
-      Slow slow(options, {3, 7, 1}, real.server->Save());
+      SlowPerFedAvg slow(options, {3, 7, 1}, real.server->Save());
       // Differences of gradients and the network's kinks make errors a little larger.
       twin::ExpectSamePredictions(real, slow, loss, 1e-4);
       EXPECT_LT(twin::RelativeError(real.broadcast().model, slow.w), 1e-4);
@@ -108,7 +106,7 @@ TEST(PerFedAvg, TheTwoVariantsDiffer) {
     options.budget = 40;
     options.hessian_free = hessian_free;
     options.inner_rate = options.meta_rate = 0.05;
-    const auto algorithm = NewPerFedAvg(options, kProblem);
+    const auto algorithm = NewPerFedAvg(options, twin::kProblem);
     twin::Federation real(*algorithm);
     for (const Step& step : twin::DrawSteps(50)) real.Run(step);
     return real.server->Save();

@@ -11,12 +11,10 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 0, twin::kSeed};
-
 /// Kernels by private weights, M of them sent, and AdaGrad on the mean gradient.
-class Slow {
+class SlowPofAdagrad {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowPofAdagrad(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -73,9 +71,9 @@ TEST(PofAdagrad, AgreesWithTheSlowVersion) {
     AlgorithmOptions options = twin::TestOptions(loss);
     options.kernels_per_upload = 3;
     options.exploration = 0.4;
-    const auto algorithm = NewPofAdagrad(twin::Bank(), options, kProblem);
+    const auto algorithm = NewPofAdagrad(twin::Bank(), options, twin::kEndless);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowPofAdagrad slow(options);
     twin::ExpectSamePredictions(real, slow, loss, kTolerance);
     for (std::size_t i = 0; i < twin::kKernels; ++i) {
       const auto theta = std::span(real.broadcast().model).subspan(i * twin::kWidth, twin::kWidth);
@@ -120,7 +118,7 @@ TEST(PofAdagrad, ServerDividesEachNumberByTheRootOfItsSquares) {
 TEST(PofAdagrad, DescribesItself) {
   AlgorithmOptions options = twin::TestOptions();
   options.kernels_per_upload = 3;
-  const auto algorithm = NewPofAdagrad(twin::Bank(), options, kProblem);
+  const auto algorithm = NewPofAdagrad(twin::Bank(), options, twin::kEndless);
   EXPECT_EQ(algorithm->name(), "pof-adagrad");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

@@ -15,7 +15,6 @@ using twin::Step;
 using twin::Vector;
 using twin::Weighted;
 
-constexpr Problem kProblem = {twin::kDimension, 0, twin::kSeed};
 constexpr std::size_t kLocalKernels = 3;
 
 /// Bandwidths far apart, features and a seed of their own.
@@ -78,9 +77,9 @@ Vector LossesOf(const Vector& f, double y) {
 
 /// Clipped kernels under AdaHedge, M of them sent, a batch regression for each of all samples that
 /// the server ever got; if asked for, private experts on top under an AdaHedge of their own.
-class Slow {
+class SlowPofNewton {
  public:
-  Slow(const AlgorithmOptions& options, bool local)
+  SlowPofNewton(const AlgorithmOptions& options, bool local)
       : o_(options),
         local_(local ? twin::kClients : 0, SlowLocal(LocalBank(), options.ridge, true)) {}
 
@@ -150,9 +149,9 @@ TEST_P(PofNewton, AgreesWithTheSlowVersion) {
   AlgorithmOptions options = Options();
   options.forgetting = forgetting;
   const auto algorithm =
-      NewPofNewton(twin::Bank(), local ? LocalBank() : nullptr, options, kProblem);
+      NewPofNewton(twin::Bank(), local ? LocalBank() : nullptr, options, twin::kEndless);
   twin::Federation real(*algorithm);
-  Slow slow(options, local);
+  SlowPofNewton slow(options, local);
   twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kTolerance);
   for (std::size_t i = 0; i < twin::kKernels; ++i) {
     const auto theta = std::span(real.broadcast().model).subspan(i * twin::kWidth, twin::kWidth);
@@ -183,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Forgetting, PofNewton,
 
 TEST(LocalRls, AgreesWithTheSlowVersion) {
   AlgorithmOptions options = Options();
-  const auto algorithm = NewLocalRls(twin::Bank(), options, kProblem);
+  const auto algorithm = NewLocalRls(twin::Bank(), options, twin::kEndless);
   twin::Federation real(*algorithm);
   std::vector<SlowLocal> local(twin::kClients, SlowLocal(twin::Bank(), options.ridge, false));
   std::vector<twin::SlowAdaHedge> weights(twin::kClients);
@@ -204,7 +203,7 @@ TEST(LocalRls, AgreesWithTheSlowVersion) {
 
 TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
   const auto bank = twin::Bank();
-  const auto algorithm = NewLocalRls(bank, Options(), kProblem);
+  const auto algorithm = NewLocalRls(bank, Options(), twin::kEndless);
   twin::Federation wide(*algorithm);
   twin::Federation narrow(*algorithm);
   auto steps = twin::DrawSteps(80);
@@ -231,7 +230,7 @@ TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
 }
 
 TEST(LocalRls, DescribesItself) {
-  const auto algorithm = NewLocalRls(twin::Bank(), Options(), kProblem);
+  const auto algorithm = NewLocalRls(twin::Bank(), Options(), twin::kEndless);
   EXPECT_EQ(algorithm->name(), "local-rls");
   EXPECT_EQ(algorithm->shape().update_size(), 0U);
   EXPECT_EQ(algorithm->experts(), 7U);
@@ -241,7 +240,7 @@ TEST(LocalRls, DescribesItself) {
 }
 
 TEST(PofNewtonAlone, DescribesItself) {
-  const auto plain = NewPofNewton(twin::Bank(), nullptr, Options(), kProblem);
+  const auto plain = NewPofNewton(twin::Bank(), nullptr, Options(), twin::kEndless);
   EXPECT_EQ(plain->name(), "pof-newton");
   EXPECT_EQ(plain->shape().blocks, 7U);
   EXPECT_EQ(plain->shape().width, 10U);
@@ -251,7 +250,7 @@ TEST(PofNewtonAlone, DescribesItself) {
   EXPECT_EQ(plain->state_size(), 8U);
   EXPECT_EQ(plain->lasting_state(), 8U);
   EXPECT_EQ(plain->weight_rate(), 0);
-  const auto local = NewPofNewton(twin::Bank(), LocalBank(), Options(), kProblem);
+  const auto local = NewPofNewton(twin::Bank(), LocalBank(), Options(), twin::kEndless);
   EXPECT_EQ(local->experts(), 7U);
   EXPECT_EQ(local->lasting_state(), 8U + 5U);
   EXPECT_EQ(local->state_size(), 8U + 5U + 3 * (1 + 8 + 64));
@@ -272,7 +271,7 @@ Updates MessageFor(const Algorithm& algorithm, const Broadcast& broadcast, doubl
 }
 
 TEST(PofNewtonAlone, SendsFeaturesAsLongAsTheLabelSays) {
-  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, Options(), kProblem);
+  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, Options(), twin::kEndless);
   Broadcast broadcast;
   broadcast.model.assign(algorithm->shape().model_size(), 0);
   // Labels outside [0, 1] are taken for its ends.
@@ -294,7 +293,7 @@ TEST(PofNewtonAlone, SendsFeaturesAsLongAsTheLabelSays) {
 TEST(PofNewtonAlone, SendsTheSameForAnOldBroadcastAsForANewOne) {
   AlgorithmOptions options = Options();
   options.kernels_per_upload = twin::kKernels;
-  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, options, kProblem);
+  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, options, twin::kEndless);
   twin::Federation real(*algorithm);
   const auto steps = twin::DrawSteps(12);
   Broadcast old;
@@ -314,8 +313,8 @@ TEST(PofNewtonAlone, AtRateOneHalfLosesAtMostTwiceTheLogarithmOfTheKernels) {
   AlgorithmOptions options = Options();
   options.weighting = Weighting::kHedge;
   for (const bool random_labels : {false, true}) {
-    const auto plain = NewPofNewton(twin::Bank(), nullptr, options, kProblem);
-    const auto with_local = NewPofNewton(twin::Bank(), LocalBank(), options, kProblem);
+    const auto plain = NewPofNewton(twin::Bank(), nullptr, options, twin::kEndless);
+    const auto with_local = NewPofNewton(twin::Bank(), LocalBank(), options, twin::kEndless);
     twin::Federation real(*plain);
     twin::Federation local(*with_local);
     Vector loss(twin::kClients);

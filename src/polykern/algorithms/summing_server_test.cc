@@ -16,7 +16,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr ModelShape kShape = {3, 2, 2};
+constexpr ModelShape kSumShape = {3, 2, 2};
 
 /// One client's update: its blocks, one after the other, each with two values.
 Updates From(std::uint64_t client, std::vector<std::uint32_t> blocks, std::vector<float> values) {
@@ -34,7 +34,7 @@ class SummingServer : public testing::Test {
 
   const std::vector<float>& model() const { return server->broadcast().model; }
 
-  std::unique_ptr<Server> server = NewSummingServer(kShape);
+  std::unique_ptr<Server> server = NewSummingServer(kSumShape);
   std::vector<std::unique_ptr<Inbox>> inboxes;
 };
 
@@ -112,7 +112,7 @@ TEST_F(SummingServer, RefusesMoreParticipantsThanSumsAreExactFor) {
 TEST_F(SummingServer, GoesOnFromWhatWasSaved) {
   inboxes[0]->Add(From(0, {0, 1}, {0.1F, 0.2F, 0.3F, 0.4F}));
   server->Commit(inboxes, 3);
-  const auto copy = NewSummingServer(kShape);
+  const auto copy = NewSummingServer(kSumShape);
   std::vector<std::unique_ptr<Inbox>> copy_inboxes;
   copy_inboxes.push_back(copy->NewInbox());
   copy->Load(server->broadcast().step, server->Save());
@@ -147,7 +147,7 @@ TEST_F(SummingServer, RefusesASavedModelOfAnotherSizeAndKeepsItsOwn) {
 TEST(ServerRule, SetsTheModelBeforeTheFirstStep) {
   ServerRule rule;
   rule.start = {1, 2, 3, 4, 5, 6};
-  const auto server = NewSummingServer(kShape, rule);
+  const auto server = NewSummingServer(kSumShape, rule);
   EXPECT_EQ(server->broadcast().step, 0U);
   EXPECT_THAT(server->broadcast().model, ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_TRUE(server->broadcast().weights.empty());
@@ -196,7 +196,7 @@ TEST(ServerRule, KeepsAndSavesTheSquaresThatARuleAddsUp) {
       state.squares[1] += sums.values[0] * sums.values[0];
       state.model[5] = state.squares[1];
     };
-    return NewSummingServer(kShape, rule);
+    return NewSummingServer(kSumShape, rule);
   };
   const auto server = make();
   std::vector<std::unique_ptr<Inbox>> inboxes;

@@ -9,13 +9,11 @@ using twin::Matrix;
 using twin::Step;
 using twin::Vector;
 
-constexpr Problem kProblem = {twin::kDimension, 150, twin::kSeed};
-
 /// A theta for each kernel, each stepped by everybody; weights of the server for all clients:
 /// W_i *= exp(-eta mean_k L_ik).
-class Slow {
+class SlowVmKofl {
  public:
-  explicit Slow(const AlgorithmOptions& options) : o_(options) {}
+  explicit SlowVmKofl(const AlgorithmOptions& options) : o_(options) {}
 
   Vector operator()(const Step& step) {
     Vector predictions;
@@ -58,9 +56,9 @@ class Slow {
 TEST(VmKofl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewVmKofl(twin::Bank(), options, kProblem);
+    const auto algorithm = NewVmKofl(twin::Bank(), options, twin::kProblem);
     twin::Federation real(*algorithm);
-    Slow slow(options);
+    SlowVmKofl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
     for (std::size_t i = 0; i < twin::kKernels; ++i) {
       const auto theta = std::span(real.broadcast().model).subspan(i * twin::kWidth, twin::kWidth);
@@ -75,7 +73,7 @@ TEST(VmKofl, AgreesWithTheSlowVersion) {
 }
 
 TEST(VmKofl, DescribesItself) {
-  const auto algorithm = NewVmKofl(twin::Bank(), twin::TestOptions(), kProblem);
+  const auto algorithm = NewVmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
   EXPECT_EQ(algorithm->name(), "vm-kofl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

@@ -13,24 +13,24 @@
 namespace polykern {
 namespace {
 
-struct Case {
+struct LossCase {
   std::string name;
   Loss loss;
   std::vector<double> labels;
 };
 
-void PrintTo(const Case& each, std::ostream* out) {
+void PrintTo(const LossCase& each, std::ostream* out) {
   *out << each.name;
 }
 
-std::vector<Case> Cases() {
+std::vector<LossCase> Cases() {
   return {{"Squared", {LossKind::kSquared}, {-0.5, 0, 0.3, 1}},
           {"Huber", {LossKind::kHuber, 0.1}, {-0.5, 0, 0.3, 1}},
           {"WideHuber", {LossKind::kHuber, 2.5}, {-0.5, 0, 0.3, 1}},
           {"Logistic", {LossKind::kLogistic}, {0, 1}}};
 }
 
-class EveryLoss : public testing::TestWithParam<Case> {};
+class EveryLoss : public testing::TestWithParam<LossCase> {};
 
 TEST_P(EveryLoss, HasTheSlopeOfItsValue) {
   const Loss& loss = GetParam().loss;

@@ -13,15 +13,15 @@
 namespace polykern {
 namespace {
 
-struct Sample {
+struct ExactSample {
   std::vector<double> z;
   double y = 0;
 };
 
-std::vector<Sample> SomeSamples(std::size_t count, std::size_t width) {
+std::vector<ExactSample> SomeSamples(std::size_t count, std::size_t width) {
   Random random(7, Purpose::kTest, count, width);
-  std::vector<Sample> samples(count);
-  for (Sample& sample : samples) {
+  std::vector<ExactSample> samples(count);
+  for (ExactSample& sample : samples) {
     double square = 0;
     for (std::size_t j = 0; j < width; ++j) {
       sample.z.push_back(random.Normal());
@@ -33,7 +33,7 @@ std::vector<Sample> SomeSamples(std::size_t count, std::size_t width) {
   return samples;
 }
 
-std::vector<DoubleLanes> Rounded(const std::vector<Sample>& samples) {
+std::vector<DoubleLanes> Rounded(const std::vector<ExactSample>& samples) {
   const std::size_t lanes = NormalEquations::RowLanes(samples.front().z.size());
   std::vector<DoubleLanes> rows(samples.size() * lanes);
   for (std::size_t s = 0; s < samples.size(); ++s) {
@@ -61,7 +61,7 @@ double ToUnit(double value) {
 }
 
 /// (A + ridge I)^-1 b in long double, by elimination without any order.
-std::vector<double> SlowSolution(const std::vector<Sample>& samples, double ridge,
+std::vector<double> SlowSolution(const std::vector<ExactSample>& samples, double ridge,
                                  const std::vector<double>& factors = {}) {
   const std::size_t width = samples.front().z.size();
   std::vector<std::vector<long double>> a(width, std::vector<long double>(width + 1));
@@ -155,9 +155,9 @@ TEST(NormalEquations, HaveTheSameBitsInAnyOrderOfTheSamples) {
 
 TEST(NormalEquations, AreExactWithManySamplesOfTheLargestNumbers) {
   // 1300 times the same sample: any sum that loses a bit is off.
-  const Sample sample = {{1.0 - 0x1p-22, 0x1p-22}, -(1.0 - 0x1p-22)};
+  const ExactSample sample = {{1.0 - 0x1p-22, 0x1p-22}, -(1.0 - 0x1p-22)};
   NormalEquations equations(2);
-  equations.Add(Rounded(std::vector<Sample>(1300, sample)), 1);
+  equations.Add(Rounded(std::vector<ExactSample>(1300, sample)), 1);
   const double z = sample.z[0];
   EXPECT_EQ(SavedOf(equations),
             (std::vector<double>{1300 * (z * z), 1300 * z * 0x1p-22, 1300 * (z * -z),

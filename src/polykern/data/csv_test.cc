@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-Rows Scan(const CsvFile& file) {
+Rows RowsOf(const CsvFile& file) {
   Rows result;
   RowScanner rows = file.Rows();
   while (rows.Next()) {
@@ -32,7 +32,7 @@ class Csv : public testing::Test {
     return OpenCsv(folder.Write("some.csv", text), delimiter, header);
   }
   std::string Complaint(std::string_view text, char delimiter = 0) {
-    return MessageOf([&] { Scan(Open(text, delimiter)); });
+    return MessageOf([&] { RowsOf(Open(text, delimiter)); });
   }
 
   TempFolder folder;
@@ -72,19 +72,19 @@ TEST_F(Csv, ReadsAPlainFile) {
   const CsvFile file = Open("a,b\n1,2\n3,4\n");
   EXPECT_TRUE(file.has_header);
   EXPECT_THAT(file.names, ElementsAre("a", "b"));
-  EXPECT_EQ(Scan(file), (Rows{{"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(RowsOf(file), (Rows{{"1", "2"}, {"3", "4"}}));
 }
 
 TEST_F(Csv, AcceptsCarriageReturnsAByteOrderMarkAndNoLastNewline) {
   const CsvFile file = Open("\xEF\xBB\xBF\"a\",b\r\n1,2\r\n3,4");
   EXPECT_THAT(file.names, ElementsAre("a", "b"));
-  EXPECT_EQ(Scan(file), (Rows{{"1", "2"}, {"3", "4"}}));
+  EXPECT_EQ(RowsOf(file), (Rows{{"1", "2"}, {"3", "4"}}));
 }
 
 TEST_F(Csv, UnderstandsQuotes) {
   const CsvFile file =
       Open("a,b,c\n \"x, y\" ,\"say \"\"hi\"\"\",\"\"\n\"two\nlines\",5\" pipe,3\n");
-  EXPECT_EQ(Scan(file), (Rows{{"x, y", "say \"hi\"", ""}, {"two\nlines", "5\" pipe", "3"}}));
+  EXPECT_EQ(RowsOf(file), (Rows{{"x, y", "say \"hi\"", ""}, {"two\nlines", "5\" pipe", "3"}}));
 }
 
 TEST_F(Csv, CountsLinesInsideQuotesAndSkipsBlankOnes) {
@@ -98,7 +98,7 @@ TEST_F(Csv, CountsLinesInsideQuotesAndSkipsBlankOnes) {
 }
 
 TEST_F(Csv, DropsBlanksAroundCells) {
-  EXPECT_EQ(Scan(Open(" a , b \n 1 ,\t2 \n")), (Rows{{"1", "2"}}));
+  EXPECT_EQ(RowsOf(Open(" a , b \n 1 ,\t2 \n")), (Rows{{"1", "2"}}));
 }
 
 TEST_F(Csv, GuessesTheDelimiter) {
@@ -115,11 +115,11 @@ TEST_F(Csv, GuessesTheDelimiter) {
 TEST_F(Csv, ReadsColumnsDividedByBlanks) {
   const CsvFile file = Open("   1.0   2.0 \n 3.0\t \t4.0\r\n5.0 6.0");
   EXPECT_THAT(file.names, ElementsAre("c1", "c2"));
-  EXPECT_EQ(Scan(file), (Rows{{"1.0", "2.0"}, {"3.0", "4.0"}, {"5.0", "6.0"}}));
+  EXPECT_EQ(RowsOf(file), (Rows{{"1.0", "2.0"}, {"3.0", "4.0"}, {"5.0", "6.0"}}));
 }
 
 TEST_F(Csv, KeepsEmptyCellsBetweenTabs) {
-  EXPECT_EQ(Scan(Open("a\tb\tc\n1\t\t3\n")), (Rows{{"1", "", "3"}}));
+  EXPECT_EQ(RowsOf(Open("a\tb\tc\n1\t\t3\n")), (Rows{{"1", "", "3"}}));
 }
 
 TEST_F(Csv, SeesWhetherThereIsAHeader) {

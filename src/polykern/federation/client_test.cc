@@ -17,7 +17,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr std::size_t kDimension = 2;
+constexpr std::size_t kInputs = 2;
 constexpr std::size_t kClients = 5;
 
 class ClientsAndRound : public testing::Test {
@@ -29,7 +29,7 @@ class ClientsAndRound : public testing::Test {
     options.kernels_per_upload = 4;
     options.exploration = 0.4;
     options.learning_rate = options.weight_rate = 0.5;
-    algorithm = MakeAlgorithm("pof-mkl", options, {kDimension, 100, 9});
+    algorithm = MakeAlgorithm("pof-mkl", options, {kInputs, 100, 9});
     Random random(31, Purpose::kTest);
     broadcast.step = 3;
     for (std::size_t i = 0; i < algorithm->shape().model_size(); ++i) {
@@ -48,7 +48,7 @@ class ClientsAndRound : public testing::Test {
 
   std::unique_ptr<Algorithm> algorithm;
   Broadcast broadcast;
-  std::array<float, kClients * kDimension> x{};
+  std::array<float, kClients * kInputs> x{};
   std::array<double, kClients> labels{};
   const std::array<std::uint8_t, kClients> everybody = {1, 1, 1, 1, 1};
 };
@@ -155,7 +155,7 @@ TEST_F(ClientsAndRound, LearnTheSameAloneAsInAnyCompany) {
     const Updates all = round.Learn(labels);
     const std::size_t width = algorithm->shape().width;
     for (std::size_t k = 0; k < kClients; ++k) {
-      single.Predict(broadcast, apart, k, std::span(x).subspan(k * kDimension, kDimension),
+      single.Predict(broadcast, apart, k, std::span(x).subspan(k * kInputs, kInputs),
                      std::array<std::uint8_t, 1>{1});
       EXPECT_EQ(single.predictions()[0], round.predictions()[k]);
       const Updates& one = single.Learn(std::span(labels).subspan(k, 1));

@@ -77,10 +77,10 @@ TEST(AServerLog, SurvivesADiskWithoutRoom) {
 
 TEST(AServerLog, SortsStepsByHowLongTheyTook) {
   ServerLog log({});
-  const auto ago = [](double seconds) {
+  const auto ago = [](double long_ago) {
     return std::chrono::steady_clock::now() -
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-               std::chrono::duration<double>(seconds));
+               std::chrono::duration<double>(long_ago));
   };
   log.StepEnded(1, 2, ago(0.15));
   log.StepEnded(2, 2, ago(100));

@@ -17,7 +17,7 @@
 namespace polykern {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// A chain is what must run in order: one repetition, or all of a row if weights are carried.
 std::size_t ChainLength(const ExperimentOptions& options) {
@@ -133,11 +133,11 @@ class Execution {
         ++progress_.kept;
       }
     }
-    Json told = Json::array();
+    SortedJson told = SortedJson::array();
     for (const Chain& chain : chains_) told.push_back({chain.next, chain.state});
     std::string text = told.dump();
     ranks_.Broadcast(text);
-    told = Json::parse(text);
+    told = SortedJson::parse(text);
     for (std::size_t c = 0; c < chains_.size(); ++c) {
       chains_[c].next = told[c][0];
       chains_[c].state = told[c][1].get<std::vector<double>>();
@@ -263,7 +263,7 @@ class Execution {
   /// Brings finished repetitions to rank 0, from the ranks that have them.
   void Report(const std::vector<std::size_t>& chains, const std::vector<std::size_t>& repetitions,
               bool has_them) {
-    Json own = Json::array();
+    SortedJson own = SortedJson::array();
     for (std::size_t i = 0; has_them && i < chains.size(); ++i) {
       const std::size_t row = RowOf(chains[i]);
       if (ranks_.rank() == 0) {
@@ -274,7 +274,7 @@ class Execution {
       }
     }
     for (const std::string& text : ranks_.Gather(own.dump())) {
-      for (const Json& one : Json::parse(text)) {
+      for (const SortedJson& one : SortedJson::parse(text)) {
         runs_[one[0]][one[1]] = ParseRepetition(one[2]);
         Keep(one[0], one[1]);
       }

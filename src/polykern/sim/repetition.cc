@@ -15,7 +15,7 @@
 namespace polykern {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// Steps in which nobody took part have no error.
 double MeanOfNumbers(std::span<const double> values) {
@@ -53,14 +53,14 @@ void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
 }
 
 /// Every bit, of numbers that are not finite as well.
-Json BitsOf(const std::vector<double>& numbers) {
-  Json bits = Json::array();
+SortedJson BitsOf(const std::vector<double>& numbers) {
+  SortedJson bits = SortedJson::array();
   for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
   return bits;
 }
-std::vector<double> FromBits(const Json& bits) {
+std::vector<double> FromBits(const SortedJson& bits) {
   std::vector<double> numbers;
-  for (const Json& number : bits) {
+  for (const SortedJson& number : bits) {
     numbers.push_back(std::bit_cast<double>(number.get<std::uint64_t>()));
   }
   return numbers;
@@ -213,32 +213,32 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
 }
 
 std::string RepetitionText(const Repetition& run) {
-  Json json = {{"finished", run.finished},
-               {"has_regret", run.has_regret},
-               {"numbers", BitsOf({run.mse, run.bound, run.seconds, run.rank_bytes})},
-               {"regret", BitsOf(run.regret)},
-               {"step_mse", BitsOf(run.step_mse)},
-               {"step_regret", BitsOf(run.step_regret)},
-               {"trace", BitsOf(run.weights.trace)},
-               {"last", BitsOf(run.weights.last)},
-               {"traffic",
-                {run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
-                 run.traffic.down_bytes, run.traffic.largest_up}},
-               {"unit_losses", run.unit_losses},
-               {"over_bound", run.over_bound},
-               {"fingerprint", run.fingerprint},
-               {"state", BitsOf(run.state)}};
+  SortedJson json = {{"finished", run.finished},
+                     {"has_regret", run.has_regret},
+                     {"numbers", BitsOf({run.mse, run.bound, run.seconds, run.rank_bytes})},
+                     {"regret", BitsOf(run.regret)},
+                     {"step_mse", BitsOf(run.step_mse)},
+                     {"step_regret", BitsOf(run.step_regret)},
+                     {"trace", BitsOf(run.weights.trace)},
+                     {"last", BitsOf(run.weights.last)},
+                     {"traffic",
+                      {run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
+                       run.traffic.down_bytes, run.traffic.largest_up}},
+                     {"unit_losses", run.unit_losses},
+                     {"over_bound", run.over_bound},
+                     {"fingerprint", run.fingerprint},
+                     {"state", BitsOf(run.state)}};
   if (run.divergence) {
     json["divergence"] = {run.divergence->repetition, run.divergence->step,
                           run.divergence->message};
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
 }
 
 Repetition ParseRepetition(const std::string& text) {
-  const Json json = Json::parse(text);
+  const SortedJson json = SortedJson::parse(text);
   const auto numbers = FromBits(json["numbers"]);
-  const Json& traffic = json["traffic"];
+  const SortedJson& traffic = json["traffic"];
   Repetition run = {.finished = json["finished"],
                     .has_regret = json["has_regret"],
                     .mse = numbers.at(0),
@@ -257,7 +257,7 @@ Repetition ParseRepetition(const std::string& text) {
                     .state = FromBits(json["state"]),
                     .predictions = {}};
   if (json.contains("divergence")) {
-    const Json& divergence = json["divergence"];
+    const SortedJson& divergence = json["divergence"];
     run.divergence = {divergence[0], divergence[1], divergence[2]};
   }
   return run;

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPoints = 400;      // of a curve: about as many as a chart has pixels
+constexpr std::size_t kMostShown = 400;       // of a curve: about as many as a chart has pixels
 constexpr std::size_t kRunsWithWeights = 12;  // of each result
 constexpr double kWeightUnit = 1e4;           // weights travel as whole numbers
 
@@ -36,7 +36,7 @@ Json Short(const Json& value) {
 /// regret at their end.
 Json Thinned(const Json& curves) {
   const Json& steps = curves["step"];
-  const std::size_t joined = (steps.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t joined = (steps.size() + kMostShown - 1) / kMostShown;
   Json thin = {{"step", Json::array()}, {"mse", Json::array()}, {"regret", Json::array()}};
   double before = 0;
   for (std::size_t i = 0; i < steps.size();) {

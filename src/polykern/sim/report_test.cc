@@ -11,7 +11,7 @@
 namespace polykern {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -21,7 +21,7 @@ using testing::ThrowsMessage;
 constexpr std::string_view kPage = "<script>@RESULTS@</script>";
 
 /// A result of pof-mkl with as many rows and steps.
-json MakeResult(std::size_t rows, std::size_t steps) {
+Json MakeResult(std::size_t rows, std::size_t steps) {
   SourceOptions source_options;
   source_options.clients = 3;
   source_options.steps = steps;
@@ -35,19 +35,19 @@ json MakeResult(std::size_t rows, std::size_t steps) {
   Progress progress;
   const auto results =
       RunExperiment(*source.stream, std::vector<Row>(rows, row), options, progress);
-  return json::parse(ResultJson(source, source_options, options, results, "polykern run"));
+  return Json::parse(ResultJson(source, source_options, options, results, "polykern run"));
 }
 
 /// What the page holds of a result.
-json InPage(const json& result) {
+Json InPage(const Json& result) {
   const std::string html = ReportHtml(kPage, {{"name", result.dump()}});
   const std::size_t start = kPage.find('@');
-  return json::parse(html.substr(start, html.size() - start - 9))[0]["result"];
+  return Json::parse(html.substr(start, html.size() - start - 9))[0]["result"];
 }
 
 TEST(Report, KeepsSmallResultsAsTheyAre) {
-  json result = MakeResult(1, 50);
-  json shown = InPage(result);
+  Json result = MakeResult(1, 50);
+  Json shown = InPage(result);
   ASSERT_EQ(shown["runs"][0]["curves"]["step"], result["runs"][0]["curves"]["step"]);
   for (const char* name : {"mse", "regret"}) {
     for (std::size_t i = 0; i < 50; ++i) {
@@ -56,7 +56,7 @@ TEST(Report, KeepsSmallResultsAsTheyAre) {
                   1e-5 * std::abs(number));
     }
   }
-  for (json* one : {&result, &shown}) {
+  for (Json* one : {&result, &shown}) {
     (*one)["runs"][0].erase("curves");
     (*one)["runs"][0].erase("client_weights");
     (*one)["runs"][0].erase("client_regret");
@@ -65,8 +65,8 @@ TEST(Report, KeepsSmallResultsAsTheyAre) {
 }
 
 TEST(Report, ThinsLongCurvesToMeansOfTheSameSteps) {
-  const json result = MakeResult(1, 1900);  // 950 points of 2 steps, joined in threes
-  const json curves = InPage(result)["runs"][0]["curves"];
+  const Json result = MakeResult(1, 1900);  // 950 points of 2 steps, joined in threes
+  const Json curves = InPage(result)["runs"][0]["curves"];
   ASSERT_EQ(curves["step"].size(), 317U);
   EXPECT_EQ(curves["step"].back(), 1900);
   double sum = 0;
@@ -79,13 +79,13 @@ TEST(Report, ThinsLongCurvesToMeansOfTheSameSteps) {
 }
 
 TEST(Report, KeepsTheWeightsOfTheFirstRunsAlone) {
-  const json runs = InPage(MakeResult(14, 5))["runs"];
+  const Json runs = InPage(MakeResult(14, 5))["runs"];
   EXPECT_TRUE(runs[11]["client_weights"].is_object());
   EXPECT_TRUE(runs[12]["client_weights"].is_null());
 }
 
 TEST(Report, HoldsNoTextThatCouldEndItsElement) {
-  json result = MakeResult(1, 5);
+  Json result = MakeResult(1, 5);
   result["data"]["target"] = "</script><!--<script>";
   const std::string html = ReportHtml(kPage, {{"<b>", result.dump()}});
   EXPECT_THAT(html.substr(1, html.size() - 10), Not(HasSubstr("<")));
@@ -93,32 +93,32 @@ TEST(Report, HoldsNoTextThatCouldEndItsElement) {
 }
 
 TEST(Report, NamesTheFieldThatIsWrong) {
-  const json whole = MakeResult(2, 5);
+  const Json whole = MakeResult(2, 5);
   const auto with = [&](const auto& change) {
-    json result = whole;
+    Json result = whole;
     change(result);
     return [text = result.dump()] { ReportHtml(kPage, {{"out/result.json", text}}); };
   };
   const auto says = [](const std::string& what) {
     return ThrowsMessage<Error>(AllOf(StartsWith("out/result.json: "), HasSubstr(what)));
   };
-  EXPECT_THAT(with([](json& r) { r["runs"][1].erase("uplink_numbers"); }),
+  EXPECT_THAT(with([](Json& r) { r["runs"][1].erase("uplink_numbers"); }),
               says("'runs[1].uplink_numbers' is missing"));
-  EXPECT_THAT(with([](json& r) { r["runs"][0]["mse"] = nullptr; }),
+  EXPECT_THAT(with([](Json& r) { r["runs"][0]["mse"] = nullptr; }),
               says("'runs[0].mse' must be a number"));
-  EXPECT_NO_THROW(with([](json& r) {
+  EXPECT_NO_THROW(with([](Json& r) {
     r["runs"][0]["mse"] = nullptr;  // infinite
     r["runs"][0]["diverged"] = {{"repetition", 1}, {"step", 3}, {"reason", "x"}};
   })());
-  EXPECT_THAT(with([](json& r) { r["runs"][0]["options"]["exploration"] = true; }),
+  EXPECT_THAT(with([](Json& r) { r["runs"][0]["options"]["exploration"] = true; }),
               says("'runs[0].options.exploration' must be a number"));
-  EXPECT_THAT(with([](json& r) { r["runs"][0]["curves"]["mse"][3] = "x"; }),
+  EXPECT_THAT(with([](Json& r) { r["runs"][0]["curves"]["mse"][3] = "x"; }),
               says("'runs[0].curves.mse[3]' must be a number"));
-  EXPECT_THAT(with([](json& r) { r["runs"][0]["client_weights"]["trace"][1][2].erase(0); }),
+  EXPECT_THAT(with([](Json& r) { r["runs"][0]["client_weights"]["trace"][1][2].erase(0); }),
               says("'runs[0].client_weights.trace[1][2]' must be a list of 2"));
-  EXPECT_THAT(with([](json& r) { r["reproduction"] = json::array(); }),
+  EXPECT_THAT(with([](Json& r) { r["reproduction"] = Json::array(); }),
               says("'data' must be a list"));
-  EXPECT_THAT(with([](json& r) { r = 3; }), says("it is no result of polykern"));
+  EXPECT_THAT(with([](Json& r) { r = 3; }), says("it is no result of polykern"));
   const auto half = [&] { ReportHtml(kPage, {{"a", whole.dump().substr(0, 90)}}); };
   EXPECT_THAT(half, ThrowsMessage<Error>(HasSubstr("a: this is not JSON")));
 }
