@@ -17,6 +17,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(polykern_warnings INTERFACE
     -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
+if(CMAKE_UNITY_BUILD)  # GCC takes the sources of a unity file for headers
+  target_compile_options(polykern_warnings INTERFACE -Wno-subobject-linkage)
+endif()
 
 # Same seed, same bits: a*b+c is fused only where the source says so, on every machine.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
