@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "polykern/algorithms/broken_rule.h"
 #include "polykern/core/aggregate.h"
-#include "polykern/core/error.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
@@ -40,9 +40,9 @@ const std::uint32_t* Repeated(std::span<const std::uint32_t> blocks, std::size_t
   return nullptr;
 }
 
-[[noreturn]] void Reject(const Updates& updates, std::size_t c, const std::string& why) {
-  throw Error("the update of client " + std::to_string(updates.clients[c]) + " for step " +
-              std::to_string(updates.step) + " was rejected: " + why);
+[[noreturn]] void Reject(const Updates& updates, std::size_t c, Rule rule, const std::string& why) {
+  throw BrokenRule(rule, "the update of client " + std::to_string(updates.clients[c]) +
+                             " for step " + std::to_string(updates.step) + " was rejected: " + why);
 }
 
 void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) {
@@ -50,7 +50,7 @@ void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) 
     const auto block = std::span(updates.values).subspan(at * shape.width, shape.width);
     const double norm = std::sqrt(SumOfSquares(block));
     if (norm >= shape.least_norm && norm <= shape.most_norm) continue;
-    Reject(updates, c,
+    Reject(updates, c, Rule::kNorm,
            "kernel " + std::to_string(updates.blocks[at]) + " has the norm " +
                std::to_string(norm) + ", it must lie between " + std::to_string(shape.least_norm) +
                " and " + std::to_string(shape.most_norm));
@@ -64,8 +64,8 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
   if (updates.first.size() != updates.size() + 1 || updates.first.front() != 0 ||
       updates.first.back() != sent || updates.values.size() != sent * shape.width ||
       updates.losses.size() != updates.size() * shape.losses_per_update) {
-    throw Error("an update for step " + std::to_string(updates.step) +
-                " was rejected: its parts have inconsistent lengths");
+    throw BrokenRule(Rule::kLengths, "an update for step " + std::to_string(updates.step) +
+                                         " was rejected: its parts have inconsistent lengths");
   }
   const std::span values(updates.values);
   const std::span losses(updates.losses);
@@ -78,14 +78,15 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
     const std::size_t end = updates.first[c + 1];
-    if (start > end || end > sent) Reject(updates, c, "its parts have inconsistent lengths");
+    if (start > end || end > sent)
+      Reject(updates, c, Rule::kLengths, "its parts have inconsistent lengths");
     if (end - start > shape.blocks_per_update) {
-      Reject(updates, c,
+      Reject(updates, c, Rule::kKernels,
              "it holds " + std::to_string(end - start) + " kernels, at most " +
                  std::to_string(shape.blocks_per_update) + " are allowed");
     }
     if (loss_for_each_block && end - start != shape.losses_per_update) {
-      Reject(updates, c,
+      Reject(updates, c, Rule::kLosses,
              "it holds " + std::to_string(end - start) + " kernels, but the losses of " +
                  std::to_string(shape.losses_per_update));
     }
@@ -93,11 +94,11 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
     if (!GoUpwards(blocks) || (!blocks.empty() && blocks.back() >= shape.blocks)) {
       for (const std::uint32_t block : blocks) {
         if (block >= shape.blocks) {
-          Reject(updates, c, "there is no kernel " + std::to_string(block));
+          Reject(updates, c, Rule::kKernels, "there is no kernel " + std::to_string(block));
         }
       }
       if (const std::uint32_t* twice = Repeated(blocks, shape.blocks)) {
-        Reject(updates, c, "kernel " + std::to_string(*twice) + " is there twice");
+        Reject(updates, c, Rule::kKernels, "kernel " + std::to_string(*twice) + " is there twice");
       }
     }
     if (all_good) {
@@ -107,9 +108,11 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
     const auto sent_by = values.subspan(start * shape.width, (end - start) * shape.width);
     const auto losses_of = losses.subspan(c * shape.losses_per_update, shape.losses_per_update);
     if (!ExactSum::Representable(sent_by) || !ExactSum::Representable(losses_of)) {
-      Reject(updates, c, "it holds numbers that are not finite or above 512 in size");
+      Reject(updates, c, Rule::kNumbers,
+             "it holds numbers that are not finite or above 512 in size");
     }
-    if (!std::ranges::all_of(losses_of, IsLoss)) Reject(updates, c, "it holds a negative loss");
+    if (!std::ranges::all_of(losses_of, IsLoss))
+      Reject(updates, c, Rule::kLosses, "it holds a negative loss");
     if (norms_matter) CheckNorms(shape, updates, c);
   }
 }

@@ -60,9 +60,9 @@ struct Updates {
   }
 };
 
-/// Throws Error, naming the client, unless the updates fit the shape: consistent lengths, at most
-/// blocks_per_update distinct valid blocks per client, every number finite and representable, norms
-/// within their bounds, no loss negative.
+/// Throws BrokenRule, naming the client, unless the updates fit the shape: consistent lengths, at
+/// most blocks_per_update distinct valid blocks per client, every number finite and representable,
+/// norms within their bounds, no loss negative.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
 
 }  // namespace polykern

@@ -1,12 +1,13 @@
 #include "polykern/algorithms/messages.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "polykern/core/error.h"
+#include "polykern/algorithms/broken_rule.h"
 
 namespace polykern {
 namespace {
@@ -32,10 +33,20 @@ Updates Good() {
 std::string Complaint(const Updates& updates, const ModelShape& shape = kSentShape) {
   try {
     CheckUpdates(shape, updates);
-  } catch (const Error& error) {
-    return error.what();
+  } catch (const BrokenRule& broken) {
+    return broken.what();
   }
   return "";
+}
+
+/// The rule that they break.
+std::optional<Rule> Broken(const Updates& updates, const ModelShape& shape = kShape) {
+  try {
+    CheckUpdates(shape, updates);
+  } catch (const BrokenRule& broken) {
+    return broken.rule;
+  }
+  return {};
 }
 
 TEST(ModelShape, CountsItsNumbers) {
@@ -248,6 +259,35 @@ TEST(CheckUpdates, LooksAtTheNormsOfOthersBesideAClientWithBadNumbers) {
   wrong.values[1] = 0;
   wrong.values[8] = std::numeric_limits<float>::infinity();
   EXPECT_THAT(Complaint(wrong, kBounded), AllOf(HasSubstr("client 70"), HasSubstr("kernel 3")));
+}
+
+TEST(CheckUpdates, SaysWhichRuleIsBroken) {
+  EXPECT_EQ(Broken(Good()), std::nullopt);
+  Updates wrong = Good();
+  wrong.values.pop_back();
+  EXPECT_EQ(Broken(wrong), Rule::kLengths);
+  wrong = Good();
+  wrong.first = {0, 2, 1, 3};
+  EXPECT_EQ(Broken(wrong), Rule::kLengths) << "backwards";
+  EXPECT_EQ(Broken(Good(), {4, 3, 1}), Rule::kKernels) << "too many";
+  EXPECT_EQ(Broken(Good(), {3, 3, 2}), Rule::kKernels) << "there is no such";
+  wrong = Good();
+  wrong.blocks = {3, 3, 3};
+  EXPECT_EQ(Broken(wrong), Rule::kKernels) << "twice";
+  wrong = WithLosses();
+  wrong.losses.resize(6);
+  EXPECT_EQ(Broken(wrong, {4, 3, 2, 2}), Rule::kLosses) << "not one for each kernel";
+  wrong = WithLosses();
+  wrong.losses[5] = -1;
+  EXPECT_EQ(Broken(wrong, kLossy), Rule::kLosses) << "negative";
+  wrong.losses[5] = 513;
+  EXPECT_EQ(Broken(wrong, kLossy), Rule::kNumbers);
+  wrong = Good();
+  wrong.values[4] = 513;
+  EXPECT_EQ(Broken(wrong), Rule::kNumbers);
+  wrong = WithNorms();
+  wrong.values[1] = 0;
+  EXPECT_EQ(Broken(wrong, kBounded), Rule::kNorm);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <string>
 
-#include "polykern/core/error.h"
+#include "polykern/algorithms/broken_rule.h"
 
 namespace polykern {
 
@@ -28,8 +28,8 @@ void Coordinator::Receive(const Updates& updates, std::size_t lane) {
 void Coordinator::Check(const Updates& updates) {
   const std::uint64_t step = broadcast().step;
   if (updates.step > step || (updates.step < step && !takes_late_)) {
-    throw Error("an update answers step " + std::to_string(updates.step) +
-                ", but the server is at step " + std::to_string(step));
+    throw BrokenRule(Rule::kStep, "an update answers step " + std::to_string(updates.step) +
+                                      ", but the server is at step " + std::to_string(step));
   }
   std::size_t marked = 0;  // clients of this batch, marked as having answered
   try {
@@ -37,11 +37,12 @@ void Coordinator::Check(const Updates& updates) {
       const std::uint64_t client = updates.clients[marked];
       const std::uint64_t own = client - first_client_;  // too large as well if it is below
       if (own >= answered_.size()) {
-        throw Error("client " + std::to_string(client) + " is not known here");
+        throw BrokenRule(Rule::kClient, "client " + std::to_string(client) + " is not known here");
       }
       if (answered_[own] > updates.step) {
-        throw Error("client " + std::to_string(client) + " has already answered step " +
-                    std::to_string(answered_[own] - 1));
+        throw BrokenRule(Rule::kTwice, "client " + std::to_string(client) +
+                                           " has already answered step " +
+                                           std::to_string(answered_[own] - 1));
       }
       answered_[own] = updates.step + 1;
     }

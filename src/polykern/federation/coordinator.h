@@ -32,7 +32,7 @@ class Coordinator {
   /// What every client of this step works from.
   const Broadcast& broadcast() const { return server_->broadcast(); }
 
-  /// Takes updates in. Throws Error and changes nothing if they are for another step, from an
+  /// Takes updates in. Throws BrokenRule and changes nothing if they are for another step, from an
   /// unknown client, from one that answered their step already, or do not pass CheckUpdates.
   void Receive(const Updates& updates, std::size_t lane = 0);
 

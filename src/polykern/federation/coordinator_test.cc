@@ -4,12 +4,14 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/broken_rule.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
@@ -155,6 +157,24 @@ TEST_F(CoordinatorTest, RefusesUnknownClientsUntilTheyJoin) {
   EXPECT_EQ(Complaint(Update(5)), "");
   EXPECT_THAT(Complaint(Update(6)), HasSubstr("not known"));
   EXPECT_EQ(coordinator.participants(), 2U);
+}
+
+TEST_F(CoordinatorTest, SaysWhichRuleIsBroken) {
+  const auto broken = [&](const Updates& updates) {
+    try {
+      coordinator.Receive(updates);
+    } catch (const BrokenRule& rejected) {
+      return std::optional(rejected.rule);
+    }
+    return std::optional<Rule>();
+  };
+  Updates early = Update(0);
+  early.step = 1;
+  EXPECT_EQ(broken(early), Rule::kStep);
+  EXPECT_EQ(broken(Update(4)), Rule::kClient);
+  EXPECT_EQ(broken(Update(1, 513)), Rule::kNumbers);
+  EXPECT_EQ(broken(Update(1)), std::nullopt);
+  EXPECT_EQ(broken(Update(1)), Rule::kTwice);
 }
 
 TEST_F(CoordinatorTest, RemembersWhoAnsweredWhenOthersJoin) {

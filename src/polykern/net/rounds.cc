@@ -1,7 +1,6 @@
 #include "polykern/net/rounds.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -66,25 +65,30 @@ std::uint64_t Rounds::Enrol(const std::string& name) {
   return number;
 }
 
-std::string RuleBroken(const std::string& reason) {
-  // What the coordinator, CheckUpdates and Receive say; the test has all of them.
-  constexpr std::array<std::pair<const char*, const char*>, 11> kWords = {{
-      {"answered already", "twice"},
-      {"has ended", "ended"},
-      {"the server is at step", "step"},
-      {"inconsistent lengths", "lengths"},
-      {"has the norm", "norm"},
-      {"is there twice", "kernels"},
-      {"there is no kernel", "kernels"},
-      {"are allowed", "kernels"},
-      {"but the losses of", "losses"},
-      {"a negative loss", "losses"},
-      {"not finite", "numbers"},
-  }};
-  for (const auto& [words, rule] : kWords) {
-    if (reason.find(words) != std::string::npos) return rule;
+std::string NameOf(Rule rule) {
+  switch (rule) {
+    case Rule::kStep:
+      return "step";
+    case Rule::kTwice:
+      return "twice";
+    case Rule::kClient:
+      return "client";
+    case Rule::kLengths:
+      return "lengths";
+    case Rule::kKernels:
+      return "kernels";
+    case Rule::kLosses:
+      return "losses";
+    case Rule::kNumbers:
+      return "numbers";
+    case Rule::kNorm:
+      return "norm";
+    case Rule::kEnded:
+      return "ended";
+    case Rule::kMessage:
+      return "message";
   }
-  return "other";
+  return "";
 }
 
 void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
@@ -185,20 +189,23 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
     if (!std::exchange(client.awaited, true) && Waited(client)) ++unanswered_;
     return;
   }
-  if (finished()) return Violation(link, step, "the federation has ended", now);
+  if (finished()) {
+    return Violation(link, step, {Rule::kEnded, "the federation has ended"}, now);
+  }
   if (step < client.answered) {
     if (link.answered <= step) {  // what it sent before the connection was lost did arrive
       link.answered = step + 1;
       ++counts_.duplicates;
       return;
     }
-    return Violation(link, step, "step " + std::to_string(step) + " is answered already", now);
+    return Violation(link, step,
+                     {Rule::kTwice, "step " + std::to_string(step) + " is answered already"}, now);
   }
   updates.clients.assign(1, *link.client);
   try {
     coordinator_.Receive(updates);
-  } catch (const Error& error) {
-    return Violation(link, step, error.what(), now);
+  } catch (const BrokenRule& broken) {
+    return Violation(link, step, broken, now);
   }
   const bool waited = Waited(client);
   client.answered = link.answered = step + 1;
@@ -212,14 +219,13 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   EndStepIfDue(now);
 }
 
-void Rounds::Violation(Link& link, std::uint64_t step, const std::string& reason, Time now,
-                       const char* rule) {
+void Rounds::Violation(Link& link, std::uint64_t step, const BrokenRule& broken, Time now) {
   Client& client = clients_[*link.client];
   ++counts_.rejected;
-  ++counts_.rejected_for[rule != nullptr ? rule : RuleBroken(reason)];
+  ++counts_.rejected_for[NameOf(broken.rule)];
   ++client.rejected;
-  Log(client.name, "rejected", reason);
-  if (link.notes.size() < kMostNotes) link.notes.push_back(Encode(Rejection{step, reason}));
+  Log(client.name, "rejected", broken.what());
+  if (link.notes.size() < kMostNotes) link.notes.push_back(Encode(Rejection{step, broken.what()}));
   wake_.push_back(link.peer);
   if (++client.violations < options_.most_violations) return;
   client.violations = 0;
@@ -234,7 +240,7 @@ void Rounds::Broken(Session session, const std::string& why, Time now) {
   const auto found = links_.find(session);
   if (found == links_.end() || found->second.ending) return;
   Link& link = found->second;
-  Violation(link, told_.step, why, now, "message");
+  Violation(link, told_.step, {Rule::kMessage, why}, now);
   if (!link.ending) End(link, Ending::Kind::kBroken, why);
   EndStepIfDue(now);
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/broken_rule.h"
 #include "polykern/federation/coordinator.h"
 #include "polykern/net/store.h"
 #include "polykern/net/wire.h"
@@ -90,7 +91,7 @@ struct RoundsStatus {
   std::uint64_t late = 0;        ///< updates for a step that had ended, dropped
   std::uint64_t duplicates = 0;  ///< sent again after a lost connection, dropped
   std::uint64_t rejected = 0;
-  std::map<std::string, std::uint64_t> rejected_for = {};  ///< by RuleBroken
+  std::map<std::string, std::uint64_t> rejected_for = {};  ///< by NameOf
   std::uint64_t refused = 0;                               ///< connections
   std::size_t reporting = 0;                               ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
@@ -99,10 +100,8 @@ struct RoundsStatus {
   std::string failure = {};  ///< why no step can ever be committed again; the server must stop
 };
 
-/// Which rule a rejected update has broken, in a word, from the reason that its sender is given:
-/// step, twice, kernels, lengths, numbers, losses, norm, ended, or other. Bytes that are no update
-/// are counted as message.
-std::string RuleBroken(const std::string& reason);
+/// A rule in a word, for metrics.
+std::string NameOf(Rule rule);
 
 /// A federation's rounds without a transport: who is connected, which updates count, when a step
 /// ends. A step is in the store before anybody hears of it. Time is an argument, never read.
@@ -219,8 +218,7 @@ class Rounds {
   std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
   void End(Link& link, Ending::Kind kind, const std::string& reason);
   void Detach(Link& link);
-  void Violation(Link& link, std::uint64_t step, const std::string& reason, Time now,
-                 const char* rule = nullptr);
+  void Violation(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool Waited(const Client& client) const;  ///< in the open step, if it is connected
   bool Due(Time now) const;
   void EndStepIfDue(Time now);

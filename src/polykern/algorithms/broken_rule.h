@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+/// What can be wrong with an update.
+enum class Rule {
+  kStep,     ///< it answers a step that is not open
+  kTwice,    ///< its client has answered that step already
+  kClient,   ///< nobody knows its client
+  kLengths,  ///< its parts do not fit together
+  kKernels,  ///< too many blocks, one twice, or one that does not exist
+  kLosses,   ///< too few losses, or a negative one
+  kNumbers,  ///< a number that is not finite, or too large
+  kNorm,     ///< a block's norm is out of its bounds
+  kEnded,    ///< there are no more steps
+  kMessage,  ///< it is no update at all
+};
+
+/// An update was refused; `rule` says for programs what the text says for people.
+class BrokenRule : public Error {
+ public:
+  BrokenRule(Rule broken, const std::string& text) : Error(text), rule(broken) {}
+
+  Rule rule;
+};
+
+}  // namespace polykern
