@@ -127,7 +127,26 @@ class PofAdagrad(Algorithm):
                          huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
 
 
-class Ofskl(Algorithm):
+class _Stepped:
+    """Settings of algorithms that take gradient steps and learn no weights."""
+
+    def __init__(self, bank, *, learning_rate=None, regularization=1e-6, loss="squared", huber_delta=0.1, budget=None,
+                 horizon=None, seed=0):
+        super().__init__(self._name, bank, learning_rate=learning_rate, regularization=regularization, loss=loss,
+                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
+
+
+class _Weighted:
+    """Settings of algorithms that take gradient steps and learn weights of the kernels."""
+
+    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, loss="squared",
+                 huber_delta=0.1, budget=None, horizon=None, seed=0):
+        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
+                         regularization=regularization, loss=loss, huber_delta=huber_delta, budget=budget,
+                         horizon=horizon, seed=seed)
+
+
+class Ofskl(_Stepped, Algorithm):
     """One kernel, stepped by every client. The bank has one kernel (the paper's: bandwidth 10).
 
     >>> import polykern as pk
@@ -137,45 +156,23 @@ class Ofskl(Algorithm):
 
     _name = "ofskl"
 
-    def __init__(self, bank, *, learning_rate=None, regularization=1e-6, loss="squared", huber_delta=0.1, budget=None,
-                 horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, regularization=regularization, loss=loss,
-                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
 
-
-class OfmklAvg(Algorithm):
+class OfmklAvg(_Stepped, Algorithm):
     """Every client steps every kernel; the prediction is their mean."""
 
     _name = "ofmkl-avg"
 
-    def __init__(self, bank, *, learning_rate=None, regularization=1e-6, loss="squared", huber_delta=0.1, budget=None,
-                 horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, regularization=regularization, loss=loss,
-                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
 
-
-class VmKofl(Algorithm):
+class VmKofl(_Weighted, Algorithm):
     """Every client steps every kernel; the server keeps one weight per kernel for all."""
 
     _name = "vm-kofl"
 
-    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, loss="squared",
-                 huber_delta=0.1, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
-                         regularization=regularization, loss=loss, huber_delta=huber_delta, budget=budget,
-                         horizon=horizon, seed=seed)
 
-
-class EmKofl(Algorithm):
+class EmKofl(_Weighted, Algorithm):
     """Clients step all kernels for themselves; the server draws one kernel a step and averages it."""
 
     _name = "em-kofl"
-
-    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, loss="squared",
-                 huber_delta=0.1, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
-                         regularization=regularization, loss=loss, huber_delta=huber_delta, budget=budget,
-                         horizon=horizon, seed=seed)
 
 
 class FomdOms(Algorithm):
