@@ -1,13 +1,13 @@
 """Ranks on hosts of their own: network namespaces with their own names and addresses, into which
 mpirun's own launcher gets by a remote shell, as it does on a cluster."""
 
-import json
 import os
 import shutil
 import subprocess
 
 import pytest
 import ranks
+from results import without_timings
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("POLYKERN_MPI") != "1" or shutil.which("mpirun") is None,
@@ -62,14 +62,6 @@ exec ip netns exec {tag}-$((number - 1)) unshare --uts sh -c "hostname host$numb
         subprocess.run(["ip", "link", "del", bridge], capture_output=True)
 
 
-def result_of(folder):
-    result = json.loads((folder / "result.json").read_text())
-    del result["command"]
-    for run in result["runs"]:
-        del run["seconds"], run["microseconds_per_sample"]
-    return result
-
-
 def test_ranks_on_several_hosts_give_the_same_bits(hosts, tmp_path):
     settings = ["run", "--clients", "50", "--steps", "10", "-r", "1", "-a", "pof-mkl,pof-newton,em-kofl",
                 "-M", "2", "--kernels", "9", "--features", "6", "--budget", "400", "--threads", "1"]
@@ -80,7 +72,7 @@ def test_ranks_on_several_hosts_give_the_same_bits(hosts, tmp_path):
     code, out, err = ranks.finish(run, timeout=120)
     assert code == 0, err
     assert ", 5 ranks" in out
-    assert result_of(tmp_path / "o") == result_of(tmp_path / "alone")
+    assert without_timings(tmp_path / "o") == without_timings(tmp_path / "alone")
 
 
 def test_a_rank_that_dies_on_another_host_is_named_with_it(hosts, tmp_path):

@@ -1,6 +1,5 @@
 """polykern run and reproduce under mpirun: the same bits for any number of ranks."""
 
-import json
 import os
 import shutil
 import signal
@@ -9,6 +8,7 @@ import time
 
 import pytest
 import ranks
+from results import without_timings
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("POLYKERN_MPI") != "1" or shutil.which("mpirun") is None,
@@ -20,20 +20,11 @@ LONG = ["run", "--clients", "400", "--steps", "200", "--repetitions", "12", "-a"
         "--threads", "1"]
 
 
-def result_of(folder):
-    """result.json without timings and the command, which names the folder."""
-    result = json.loads((folder / "result.json").read_text())
-    del result["command"]
-    for run in result["runs"]:
-        del run["seconds"], run["microseconds_per_sample"]
-    return result
-
-
 def alone(folder, *arguments):
     done = subprocess.run([os.environ["POLYKERN"], *map(str, arguments), "--out", "alone"], cwd=folder,
                           env=ranks.environment(), capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    return result_of(folder / "alone")
+    return without_timings(folder / "alone")
 
 
 def together(folder, count, *arguments, launch=()):
@@ -41,7 +32,7 @@ def together(folder, count, *arguments, launch=()):
     code, text, err = ranks.finish(
         ranks.start(folder, count, *arguments, "--out", folder_name, launch=launch), timeout=240)
     assert code == 0, err
-    return result_of(folder / folder_name), text
+    return without_timings(folder / folder_name), text
 
 
 @pytest.mark.parametrize("clients", [67, 3])  # neither 2, 3 nor 5 divides 67; 3 are fewer than 5 ranks
@@ -85,12 +76,12 @@ def test_a_diverging_run_says_so_once_and_alike(tmp_path):
     settings = ["run", "--clients", 40, *SMALL, "-a", "pof-mkl", "-M", 1, "--learning-rate", 500, "--out", "o"]
     one = subprocess.run([os.environ["POLYKERN"], *map(str, settings)], cwd=tmp_path, capture_output=True,
                          text=True, env=ranks.environment())
-    expected = result_of(tmp_path / "o")
+    expected = without_timings(tmp_path / "o")
     shutil.rmtree(tmp_path / "o")
     code, _, err = ranks.finish(ranks.start(tmp_path, 3, *settings))
     assert (one.returncode, code) == (1, 1)
     assert err.count("diverged at step") == 1 and one.stderr.strip() in err
-    assert result_of(tmp_path / "o") == expected
+    assert without_timings(tmp_path / "o") == expected
 
 
 def sends(text, algorithm):
@@ -135,7 +126,7 @@ def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, rank):
     assert code == 0, err
     assert f"polykern: {kept} of 12 repetitions were finished before and are taken over\n" in err
     assert not (tmp_path / "o" / "partial").exists()
-    assert result_of(tmp_path / "o") == alone(tmp_path, *LONG)
+    assert without_timings(tmp_path / "o") == alone(tmp_path, *LONG)
 
 
 @pytest.mark.parametrize("weights", ["reset", "carried"])
@@ -150,7 +141,7 @@ def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
         0, f"polykern: {kept} of 12 repetitions were finished before and are taken over\n")
-    assert result_of(tmp_path / "o") == alone(tmp_path, *settings)
+    assert without_timings(tmp_path / "o") == alone(tmp_path, *settings)
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stderr) == (0, "")  # a finished run leaves nothing to go on from
 

@@ -7,20 +7,13 @@ import shlex
 import signal
 
 import pytest
+from results import without_timings
 
 SMALL = ["--clients", "30", "--steps", "20", "--repetitions", "2"]
 
 
 def runs_of(folder):
     return json.loads((folder / "result.json").read_text())["runs"]
-
-
-def without_timings(folder):
-    result = json.loads((folder / "result.json").read_text())
-    del result["command"]
-    for run in result["runs"]:
-        del run["seconds"], run["microseconds_per_sample"]
-    return result
 
 
 def test_the_table_has_a_row_for_each_setting(polykern):

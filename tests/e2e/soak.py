@@ -5,7 +5,6 @@ Its memory must stay flat and its descriptors must go down again when everybody 
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import tempfile
 import time
