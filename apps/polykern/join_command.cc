@@ -13,8 +13,7 @@
 #include "input_stream.h"
 #include "options.h"
 #include "polykern/core/error.h"
-#include "polykern/data/scaling.h"
-#include "polykern/data/source.h"
+#include "polykern/data/agreed_scale.h"
 #include "polykern/net/agent.h"
 #include "sample_reader.h"
 #include "waiting_samples.h"
@@ -40,17 +39,6 @@ struct JoinOptions {
 struct Counts {
   std::uint64_t samples = 0, learnt = 0, bad = 0, clipped = 0;
 };
-
-Scale ScaleOf(const FederationConfiguration& federation) {
-  Scale scale;
-  scale.kind = federation.scaling == "none" ? Scaling::kNone : ParseScaling(federation.scaling);
-  scale.norm = federation.norm;
-  for (const ColumnRange& column : federation.columns) {
-    scale.features.push_back({column.low, column.high});
-  }
-  scale.target = {federation.target.low, federation.target.high};
-  return scale;
-}
 
 /// Waits with `wait(time)` until it gives true, however long; says on standard error why it takes
 /// so long, each reason once.
@@ -90,7 +78,7 @@ class Session {
       return agent_.status().ready;
     });
     federation_ = agent_.configuration();
-    scale_ = ScaleOf(federation_);
+    scale_ = AgreedScale(federation_);
     learnt_before_ = is_file ? agent_.position() : 0;
   }
 

@@ -10,8 +10,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "polykern/core/error.h"
-#include "polykern/data/scaling.h"
-#include "polykern/data/source.h"
+#include "polykern/data/agreed_scale.h"
 #include "polykern/net/agent.h"
 #include "polykern/net/authority.h"
 #include "polykern/net/configuration.h"
@@ -22,18 +21,8 @@
 namespace polykern::python {
 namespace {
 
+using namespace py::literals;
 using std::chrono::milliseconds;
-
-Scale ScaleOf(const FederationConfiguration& federation) {
-  Scale scale;
-  scale.kind = federation.scaling == "none" ? Scaling::kNone : ParseScaling(federation.scaling);
-  scale.norm = federation.norm;
-  for (const ColumnRange& column : federation.columns) {
-    scale.features.push_back({column.low, column.high});
-  }
-  scale.target = {federation.target.low, federation.target.high};
-  return scale;
-}
 
 /// What goes wrong on the way is no wrong argument: RuntimeError.
 template <typename Job>
@@ -89,7 +78,7 @@ class PythonAgent {
     const auto agent = Open();
     if (!scale_) {
       const FederationConfiguration federation = Remotely([&] { return agent->configuration(); });
-      scale_ = ScaleOf(federation);
+      scale_ = AgreedScale(federation);
       dimension_ = federation.problem.dimension;
     }
     const py::array numbers = Numbers(x, "x");
@@ -135,18 +124,10 @@ class PythonAgent {
   py::dict Status() {
     const auto agent = Open();
     const AgentStatus s = WithoutGil([&] { return agent->status(); });
-    py::dict status;
-    status["ready"] = s.ready;
-    status["connected"] = s.connected;
-    status["finished"] = s.finished;
-    status["step"] = s.step;
-    status["client"] = s.client;
-    status["learnt"] = s.learnt;
-    status["unlearnt"] = s.unlearnt;
-    status["rejected"] = s.rejected;
-    status["trouble"] = s.trouble;
-    status["failure"] = s.failure;
-    return status;
+    return py::dict("ready"_a = s.ready, "connected"_a = s.connected, "finished"_a = s.finished,
+                    "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
+                    "unlearnt"_a = s.unlearnt, "rejected"_a = s.rejected, "trouble"_a = s.trouble,
+                    "failure"_a = s.failure);
   }
 
   std::uint64_t Position() {
@@ -240,19 +221,10 @@ class PythonServer {
   py::dict Status() {
     const auto parts = Open();
     const RoundsStatus s = WithoutGil([&] { return parts->rounds.status(); });
-    py::dict status;
-    status["step"] = s.step;
-    status["finished"] = s.finished;
-    status["enrolled"] = s.enrolled;
-    status["connected"] = s.connected;
-    status["answered"] = s.answered;
-    status["accepted"] = s.accepted;
-    status["late"] = s.late;
-    status["duplicates"] = s.duplicates;
-    status["rejected"] = s.rejected;
-    status["trouble"] = s.trouble;
-    status["failure"] = s.failure;
-    return status;
+    return py::dict("step"_a = s.step, "finished"_a = s.finished, "enrolled"_a = s.enrolled,
+                    "connected"_a = s.connected, "answered"_a = s.answered,
+                    "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
+                    "rejected"_a = s.rejected, "trouble"_a = s.trouble, "failure"_a = s.failure);
   }
 
   void Close() {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/data/agreed_scale.h"
 #include "polykern/data/temp_folder-inl.h"
 
 namespace polykern {
@@ -36,6 +37,28 @@ TEST(Scaling, DividesByTheLargestNorm) {
   EXPECT_EQ(scale.ScaleLabel(15), 0.25);
   EXPECT_EQ(scale.ScaleLabel(30), 1);
   EXPECT_EQ(scale.UnscaleLabel(0.25), 15);
+}
+
+TEST(Scaling, IsTheOneThatAFederationTells) {
+  struct Column {
+    std::string name;
+    double low, high;
+  };
+  struct {
+    std::string scaling = "range";
+    double norm = 5;
+    std::vector<Column> columns = {{"p", 0, 4}, {"q", -1, 1}};
+    Column target = {"t", 10, 30};
+  } told;
+  EXPECT_THAT(Apply(AgreedScale(told), {3, 0}), ElementsAre(0.5, 0));
+  EXPECT_EQ(AgreedScale(told).ScaleLabel(15), 0.25);
+  told.scaling = "norm";
+  EXPECT_THAT(Apply(AgreedScale(told), {3, -4}), ElementsAre(0.6F, -0.8F));
+  told.scaling = "none";
+  EXPECT_THAT(Apply(AgreedScale(told), {3, -4}), ElementsAre(3, -4));
+  EXPECT_EQ(AgreedScale(told).ScaleLabel(15), 15);
+  told.scaling = "log";
+  EXPECT_THAT(MessageOf([&] { AgreedScale(told); }), HasSubstr("unknown scaling 'log'"));
 }
 
 TEST(Scaling, TakesTheBackgroundOffAfterMeasuringTheNorm) {
