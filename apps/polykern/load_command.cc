@@ -5,11 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <stdlib.h>
 
 #include "child_server.h"
 #include "commands.h"
@@ -19,6 +17,7 @@
 #include "polykern/net/authority.h"
 #include "polykern/net/load.h"
 #include "polykern/net/private_files.h"
+#include "temporary_folder.h"
 
 namespace polykern {
 namespace {
@@ -41,26 +40,6 @@ struct LoadCommandOptions {
   std::size_t kernels = 51, features = 20, kernels_per_upload = 25, dimension = 14;
   std::uint64_t seed = 0;
   std::string format = "text";
-};
-
-/// A folder that goes away with everything in it.
-class ServerFolder {
- public:
-  explicit ServerFolder(const std::string& above) {
-    const fs::path place = above.empty() ? fs::temp_directory_path() : fs::path(above);
-    path_ = (place / "polykern_load_XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw Error(path_ + ": cannot be made; check the path");
-  }
-  ~ServerFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ServerFolder(const ServerFolder&) = delete;
-  ServerFolder& operator=(const ServerFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 /// Clients of an authority made for the occasion; nothing of them is written.
@@ -183,7 +162,7 @@ double OwnWork() {
 }
 
 void Execute(const LoadCommandOptions& o) {
-  std::optional<ServerFolder> folder;
+  std::optional<TemporaryFolder> folder;
   std::optional<ChildServer> server;
   LoadOptions load;
   load.seed = o.seed;

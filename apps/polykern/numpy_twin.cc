@@ -4,11 +4,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <span>
-#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -17,43 +15,25 @@
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
 #include "polykern/sim/simulation.h"
+#include "temporary_folder.h"
 
 namespace polykern {
 namespace {
 
-/// A folder of its own, gone with everything in it when this goes.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "polykern-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) {
-      throw Error(path_ + ": no folder can be made there; set TMPDIR to another one");
-    }
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+/// Writes a file and gives its path.
+std::string Write(const std::string& path, const char* bytes, std::size_t size) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes, static_cast<std::streamsize>(size));
+  if (!file.flush()) throw Error(path + ": cannot be written; is the disk full?");
+  return path;
+}
 
-  std::string Write(const std::string& name, const char* bytes, std::size_t size) const {
-    const std::string path = path_ + "/" + name;
-    std::ofstream file(path, std::ios::binary);
-    file.write(bytes, static_cast<std::streamsize>(size));
-    if (!file.flush()) throw Error(path + ": cannot be written; is the disk full?");
-    return path;
-  }
-  std::string Write(const std::string& name, std::span<const float> numbers) const {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the file is these bytes
-    return Write(name, reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
-  }
+std::string Write(const std::string& path, std::span<const float> numbers) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the file is these bytes
+  return Write(path, reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+}
 
- private:
-  std::string path_;
-};
-
-std::string ShellQuoted(const std::string& text) {
+std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -72,7 +52,7 @@ bool Shell(const std::string& command, std::string& output) {
 
 bool HasNumpy(const std::string& python) {
   std::string ignored;
-  return Shell(ShellQuoted(python) + " -c 'import numpy' 2>&1", ignored);
+  return Shell(Quoted(python) + " -c 'import numpy' 2>&1", ignored);
 }
 
 /// What the simulator makes of the first steps of the job with these draws.
@@ -125,10 +105,10 @@ NumpyTimes TimeNumpy(const BenchJob& job, const std::string& python, double seco
     return std::string(" ") + name + " " + std::to_string(value);
   };
   const std::string command =
-      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + ShellQuoted(python) + " " +
-      ShellQuoted(folder.Write("pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) +
-      " --rows " + ShellQuoted(folder.Write("rows", rows)) + " --frequencies " +
-      ShellQuoted(folder.Write("frequencies", frequencies)) + option("-d", s.dimension) +
+      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + Quoted(python) + " " +
+      Quoted(Write(folder.path() + "/pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) +
+      " --rows " + Quoted(Write(folder.path() + "/rows", rows)) + " --frequencies " +
+      Quoted(Write(folder.path() + "/frequencies", frequencies)) + option("-d", s.dimension) +
       option("-N", s.kernels) + option("-D", s.features) + option("-M", s.kernels_per_upload) +
       option("-K", s.clients) + option("--steps", job.stream->steps()) +
       option("--seconds", seconds);

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace polykern {
+
+/// A folder of its own, gone with everything in it when this goes.
+class TemporaryFolder {
+ public:
+  /// In the folder `above`; empty: where temporary files go. Throws Error if it cannot be made.
+  explicit TemporaryFolder(const std::string& above = "");
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace polykern
