@@ -98,23 +98,11 @@ class LoadClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   void OnReadDone(bool ok) override {
     if (!ok) return;
     try {
-      const std::string bytes = TakeBytes(in_);
-      const ServerMessage message = DecodeServerMessage(bytes);
-      if (const auto* busy = std::get_if<Busy>(&message)) throw Error(busy->reason);
-      const auto* rejection = std::get_if<Rejection>(&message);
-      if (rejection == nullptr) {
-        if (const auto* welcome = std::get_if<Welcome>(&message)) Meet(*welcome);
-        const auto* change = std::get_if<ModelChange>(&message);
-        Answer(change != nullptr ? *change : std::get<Welcome>(message).model, bytes.size());
-      } else if (!rejection->reason.empty()) {
-        const std::lock_guard lock(mutex_);
-        ++figures_.rejected;
-      }
+      Take(TakeBytes(in_));
+      StartRead(&in_);
     } catch (const Error& error) {
       Fail(error.what());
-      return;
     }
-    StartRead(&in_);
   }
 
   void OnWriteDone(bool ok) override {
@@ -151,6 +139,20 @@ class LoadClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
     const std::lock_guard lock(events_.mutex);
     if (events_.failure.empty()) events_.failure = why;
     events_.changed.notify_all();
+  }
+
+  void Take(const std::string& bytes) {
+    const ServerMessage message = DecodeServerMessage(bytes);
+    if (const auto* busy = std::get_if<Busy>(&message)) throw Error(busy->reason);
+    if (const auto* rejection = std::get_if<Rejection>(&message)) {
+      const std::lock_guard lock(mutex_);
+      if (!rejection->reason.empty()) ++figures_.rejected;
+    } else if (const auto* welcome = std::get_if<Welcome>(&message)) {
+      Meet(*welcome);
+      Answer(welcome->model, bytes.size());
+    } else {
+      Answer(std::get<ModelChange>(message), bytes.size());
+    }
   }
 
   void Meet(const Welcome& welcome) {

@@ -124,11 +124,10 @@ class Call final : public grpc::ServerGenericBidiReactor,
     traffic_.in += in_.Length();
     try {
       Handle(DecodeClientMessage(TakeBytes(in_)));
+      StartRead(&in_);
     } catch (const Error& error) {
       Fail(error.what());
-      return;
     }
-    StartRead(&in_);
   }
 
   void OnWriteDone(bool ok) override {
