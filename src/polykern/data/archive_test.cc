@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 
 #include "polykern/data/checksum.h"
-#include "polykern/data/temp_folder-inl.h"
 #include "polykern/data/zip_writer-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -49,7 +49,7 @@ class Archive : public testing::Test {
     return names;
   }
 
-  TempFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(Archive, GivesFilesByTheirBaseNameWhereverTheyLie) {
@@ -118,7 +118,7 @@ TEST_F(Archive, PassesOnWhatTheTakerThrows) {
 }
 
 TEST(Checksum, IsTheKnownOne) {  // FIPS 180-2's examples
-  const TempFolder folder;
+  const TestFolder folder;
   EXPECT_EQ(Sha256OfFile(folder.Write("abc", "abc")),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Sha256OfFile(folder.Write("none", "")),

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -35,7 +35,7 @@ class Csv : public testing::Test {
     return MessageOf([&] { RowsOf(Open(text, delimiter)); });
   }
 
-  TempFolder folder;
+  TestFolder folder;
 };
 
 TEST(Cells, AreNumbersMissingOrText) {

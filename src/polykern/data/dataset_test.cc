@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -29,7 +29,7 @@ class DatasetTest : public testing::Test {
     return MessageOf([&] { Load(options); });
   }
 
-  TempFolder folder;
+  TestFolder folder;
   const ScalingOptions raw = {.kind = Scaling::kNone};
 };
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "polykern/data/checksum.h"
-#include "polykern/data/temp_folder-inl.h"
 #include "polykern/data/zip_writer-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -126,7 +126,7 @@ class FetchTest : public testing::Test {
   const std::string b = std::string(7000, '2') + "\n";
   const std::string zip = ZipOf({{"x/a.csv", a}, {"x/b.csv", b}}, /*compress=*/false);
   const std::string tag = "\r\nETag: \"v1\"";
-  TempFolder folder;
+  TestFolder folder;
   Publication publication = {.name = "set", .archive = "1/set.zip"};
   FetchOptions options;
 };

@@ -7,7 +7,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/recipes.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -37,7 +37,7 @@ TEST(Published, HasTheFilesOfEveryRecipe) {
 }
 
 TEST(Published, TellsRightMissingAndAlteredFiles) {
-  const TempFolder folder;
+  const TestFolder folder;
   const PublishedFile abc = {
       .path = "abc", .sha256 = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
   EXPECT_EQ(CheckFile(folder.path() + "/abc", abc).state, FileState::kMissing);
@@ -49,7 +49,7 @@ TEST(Published, TellsRightMissingAndAlteredFiles) {
 }
 
 TEST(Published, ChecksTheShapeWhereNoSumIsKnown) {
-  const TempFolder folder;
+  const TestFolder folder;
   const PublishedFile shape = {.path = "x.csv", .columns = 3, .rows = 2};
   const auto check = [&](std::string_view text) {
     return CheckFile(folder.Write("x.csv", text), shape);

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -57,7 +57,7 @@ TEST(Recipes, OfferTheNearestName) {
 }
 
 TEST(Recipes, SayHowToGetAMissingFile) {
-  const TempFolder folder;
+  const TestFolder folder;
   EXPECT_EQ(MessageOf([&] { LoadRecipe("naval", folder.path()); }),
             folder.path() +
                 "/naval/data.txt: there is no such file; get it with: polykern data get naval "
@@ -81,7 +81,7 @@ std::string WaveFile(int site, int rows) {
 }
 
 TEST(Recipes, LoadFilesInTheFormOfTheWaveData) {
-  const TempFolder folder;
+  const TestFolder folder;
   Recipe recipe = FindRecipe("wec");
   recipe.rows_per_site = 70;
   recipe.clients = 56;
@@ -100,7 +100,7 @@ TEST(Recipes, LoadFilesInTheFormOfTheWaveData) {
 }
 
 TEST(Recipes, SayThatAFileIsTooShort) {
-  const TempFolder folder;
+  const TestFolder folder;
   Recipe recipe = FindRecipe("wec");
   recipe.rows_per_site = 10;
   for (int site = 0; site < 4; ++site) {

@@ -6,7 +6,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/agreed_scale.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

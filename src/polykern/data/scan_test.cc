@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -17,7 +17,7 @@ class ScanTest : public testing::Test {
   Scan Look(std::string_view text) { return ScanFiles({folder.Write("some.csv", text)}); }
   SourceOptions Offer(std::string_view text) { return SuggestOptions(Look(text), "", ""); }
 
-  TempFolder folder;
+  TestFolder folder;
 };
 
 TEST_F(ScanTest, SortsColumnsIntoKinds) {

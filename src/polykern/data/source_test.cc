@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
-#include "temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -33,7 +33,7 @@ TEST(Source, TakesABareWordForARecipeAndAPathForAFile) {
 }
 
 TEST(Source, DealsByColumnBySiteOrAtRandomByWhatTheDataOffer) {
-  const TempFolder folder;
+  const TestFolder folder;
   std::string text = "a,y,who,where\n";
   for (int i = 0; i < 40; ++i) {
     text += std::to_string(i % 7) + "," + std::to_string(i % 5) + ",u" + std::to_string(i % 3) +

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/temp_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -23,7 +23,7 @@ class TableTest : public testing::Test {
     return MessageOf([&] { Read(text, choice, options); });
   }
 
-  TempFolder folder;
+  TestFolder folder;
   const ColumnChoice numbers = {.other_numbers = true};
 };
 

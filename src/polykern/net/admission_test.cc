@@ -10,7 +10,7 @@
 
 #include "polykern/net/authority.h"
 #include "polykern/net/private_files.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -100,11 +100,11 @@ TEST_F(AdmissionTo, NeedsAListThatItsAuthoritySigned) {
   const std::string list = ReadWholeFile(paths.revocations);
   const std::string foreign = MakeRevocationList(MakeAuthority({now - 1, now + 1000}), {}, now);
   ReplaceFile(paths.revocations, foreign, FileMode::kOpen);
-  EXPECT_THAT(Complaint(open), HasSubstr("ca.crl: the revocation list is not signed by this"));
+  EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: the revocation list is not signed by this"));
   ReplaceFile(paths.revocations, list.substr(0, list.size() / 2), FileMode::kOpen);
-  EXPECT_THAT(Complaint(open), HasSubstr("ca.crl: holds no revocation list"));
+  EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: holds no revocation list"));
   std::filesystem::remove(paths.revocations);
-  EXPECT_THAT(Complaint(open), HasSubstr("ca.crl: there is no such file"));
+  EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: there is no such file"));
 }
 
 TEST_F(AdmissionTo, KeepsTheLastGoodListWhenTheNewOneIsBad) {

@@ -9,7 +9,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/private_files.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

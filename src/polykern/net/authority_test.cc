@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "polykern/net/private_files.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -73,10 +73,10 @@ TEST_F(AuthorityFolder, GetsItsModesUnderAUmaskThatHidesEverything) {
 TEST_F(AuthorityFolder, IsNeverReplaced) {
   Init();
   const std::string key = ReadWholeFile(paths.key);
-  EXPECT_THAT(Complaint([&] { Init(); }), HasSubstr("there is an authority already"));
+  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("there is an authority already"));
   Issue("a");
   fs::remove(paths.certificate);  // lost; but a client has been issued
-  EXPECT_THAT(Complaint([&] { Init(); }), HasSubstr("there is an authority already"));
+  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("there is an authority already"));
   EXPECT_EQ(ReadWholeFile(paths.key), key);
 }
 
@@ -123,7 +123,7 @@ TEST_F(AuthorityFolder, GivesEveryClientACertificateOfItsOwn) {
 TEST_F(AuthorityFolder, RefusesANameThatHasAGoodCertificate) {
   Init();
   const std::string first = Issue("a").serial;
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("'a' has a certificate already"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("'a' has a certificate already"));
   const std::string second = Issue("a", true).serial;
   EXPECT_EQ(RevokeClient(pki, "a", kNow), 2U);
   const std::string third = Issue("a").serial;
@@ -138,15 +138,15 @@ TEST_F(AuthorityFolder, RefusesANameThatHasAGoodCertificate) {
 TEST_F(AuthorityFolder, RefusesNamesThatAreNotNames) {
   Init();
   for (const char* name : {"", ".", "..", "a/b", "a b", "ü", ".a", "-a", "a\n", "a,b"}) {
-    EXPECT_THAT(Complaint([&] { Issue(name); }), HasSubstr("cannot be a client's name")) << name;
+    EXPECT_THAT(MessageOf([&] { Issue(name); }), HasSubstr("cannot be a client's name")) << name;
   }
-  EXPECT_THAT(Complaint([&] { Issue(std::string(65, 'a')); }), HasSubstr("1 to 64"));
+  EXPECT_THAT(MessageOf([&] { Issue(std::string(65, 'a')); }), HasSubstr("1 to 64"));
   EXPECT_EQ(Issue(std::string(64, 'a')).name.size(), 64U);
 }
 
 TEST_F(AuthorityFolder, RefusesHostsThatAreNotHosts) {
   for (const char* host : {"a:8443", "http://a", "a b", "", "a,DNS:b"}) {
-    EXPECT_THAT(Complaint([&] { InitAuthority(pki, {.hosts = {host}}); }),
+    EXPECT_THAT(MessageOf([&] { InitAuthority(pki, {.hosts = {host}}); }),
                 HasSubstr("neither a host's name nor an IP address"));
   }
   EXPECT_FALSE(fs::exists(pki));
@@ -156,7 +156,7 @@ TEST_F(AuthorityFolder, TouchesNoFolderThatIsNotAClients) {
   Init();
   fs::create_directories(folder.At("mine"));
   ReplaceFile(folder.At("mine/diary.txt"), "dear", FileMode::kOpen);
-  EXPECT_THAT(Complaint([&] { IssueClient(pki, "a", {.out = folder.At("mine"), .now = kNow}); }),
+  EXPECT_THAT(MessageOf([&] { IssueClient(pki, "a", {.out = folder.At("mine"), .now = kNow}); }),
               HasSubstr("not a client's folder"));
   EXPECT_EQ(ReadWholeFile(folder.At("mine/diary.txt")), "dear");
   EXPECT_TRUE(ReadAuthority(pki).clients.empty());
@@ -189,21 +189,21 @@ TEST_F(AuthorityFolder, RebuildsALostListFromTheIndex) {
 }
 
 TEST_F(AuthorityFolder, SaysInOneLineWhatIsWrong) {
-  EXPECT_THAT(Complaint([&] { ReadAuthority(pki); }), HasSubstr("polykern pki init"));
+  EXPECT_THAT(MessageOf([&] { ReadAuthority(pki); }), HasSubstr("polykern pki init"));
   Init();
-  EXPECT_THAT(Complaint([&] { IssueClient(pki, "a", {.now = kNow + 7301 * kDay}); }),
+  EXPECT_THAT(MessageOf([&] { IssueClient(pki, "a", {.now = kNow + 7301 * kDay}); }),
               HasSubstr("the authority expired on 2050-03-12"));
-  EXPECT_THAT(Complaint([&] { RevokeClient(pki, "a", kNow); }), HasSubstr("never issued"));
+  EXPECT_THAT(MessageOf([&] { RevokeClient(pki, "a", kNow); }), HasSubstr("never issued"));
   ReplaceFile(paths.index, "[{]", FileMode::kSecret);
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("index.json: is damaged"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("index.json: is damaged"));
   ReplaceFile(paths.key, MakeKey(), FileMode::kSecret);
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("does not belong"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("does not belong"));
   ReplaceFile(paths.key, "nonsense", FileMode::kSecret);
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("ca.key: holds no private key"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("ca.key: holds no private key"));
   fs::remove(paths.key);
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("ca.key: there is no such file"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("ca.key: there is no such file"));
   ReplaceFile(paths.certificate, "nonsense", FileMode::kOpen);
-  EXPECT_THAT(Complaint([&] { Issue("a"); }), HasSubstr("ca.crt: "));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("ca.crt: "));
 }
 
 TEST_F(AuthorityFolder, EndsNoCertificateAfterItself) {

@@ -11,7 +11,7 @@
 #include "polykern/net/private_files.h"
 #include "polykern/net/rounds.h"
 #include "polykern/net/server.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -104,14 +104,14 @@ TEST_F(ALoad, CountsWhatTheServerCounts) {
 TEST_F(ALoad, SaysWhenThereIsNoRoom) {
   rounds_options_.most_connected = 2;
   Start();
-  EXPECT_THAT(Complaint([&] { const Load load(For(3)); }), HasSubstr("as many clients"));
+  EXPECT_THAT(MessageOf([&] { const Load load(For(3)); }), HasSubstr("as many clients"));
 }
 
 TEST_F(ALoad, SaysWhenNobodyAnswers) {
   Start();
   LoadOptions load = For(1);
   server_.reset();
-  EXPECT_THAT(Complaint([&] { const Load nobody(load); }), HasSubstr("a client of the load"));
+  EXPECT_THAT(MessageOf([&] { const Load nobody(load); }), HasSubstr("a client of the load"));
 }
 
 }  // namespace

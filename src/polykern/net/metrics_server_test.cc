@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -96,7 +96,7 @@ TEST(AMetricsServer, AnswersOnTheLoopback) {
   view.trouble = "the disk is full";
   EXPECT_THAT(Get(server.address(), "/healthz"), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(Get(server.address(), "/healthz"), HasSubstr("the disk is full"));
-  EXPECT_THAT(Complaint([&] { MetricsServer(server.address(), [] { return SomeView(); }); }),
+  EXPECT_THAT(MessageOf([&] { MetricsServer(server.address(), [] { return SomeView(); }); }),
               HasSubstr("--metrics cannot listen"));
 }
 

@@ -1,5 +1,3 @@
-#include "polykern/net/rounds.h"
-
 #include <chrono>
 #include <condition_variable>
 #include <limits>
@@ -17,7 +15,8 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/file_size_limit-inl.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/net/rounds.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -617,11 +616,11 @@ TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
 
 TEST_F(RoundsOfAFederation, RefuseLateUpdatesWhereTheyMeanNothing) {
   options_.use_late = true;
-  EXPECT_THAT(Complaint([&] { Start(); }),
+  EXPECT_THAT(MessageOf([&] { Start(); }),
               AllOf(HasSubstr("--stale accept"), HasSubstr("pof-mkl")));
   options_.use_late = false;
   options_.asynchronous = true;
-  EXPECT_THAT(Complaint([&] { Start(); }), HasSubstr("--mode async does not go with pof-mkl"));
+  EXPECT_THAT(MessageOf([&] { Start(); }), HasSubstr("--mode async does not go with pof-mkl"));
 }
 
 TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {

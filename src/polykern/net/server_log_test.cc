@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "polykern/net/file_size_limit-inl.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -71,7 +71,7 @@ TEST(AServerLog, SurvivesADiskWithoutRoom) {
     log.Event("a", "joined", "");
   }
   EXPECT_LE(Contents(options.text).size(), 1U);
-  EXPECT_THAT(Complaint([&] { ServerLog({.text = folder.At("no/log"), .audit = {}}); }),
+  EXPECT_THAT(MessageOf([&] { ServerLog({.text = folder.At("no/log"), .audit = {}}); }),
               HasSubstr("no/log: cannot be written"));
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "polykern/net/file_size_limit-inl.h"
-#include "polykern/net/test_folder-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -109,7 +109,7 @@ TEST_F(AStore, TakesAStateWithoutNumbers) {
 
 TEST_F(AStore, SaysHowAnotherConfigurationDiffers) {
   { Store store(path, kConfiguration); }
-  EXPECT_THAT(Complaint([&] {
+  EXPECT_THAT(MessageOf([&] {
                 Store(path, {{"algorithm", "pof-mkl"}, {"features", "40"}, {"mode", "async"}});
               }),
               HasSubstr("(features: 20 -> 40, seed: 7 -> (not set), mode: (not set) -> async)"));
@@ -118,7 +118,7 @@ TEST_F(AStore, SaysHowAnotherConfigurationDiffers) {
 
 TEST_F(AStore, IsUsedByOneAtATime) {
   Store store(path, kConfiguration);
-  EXPECT_THAT(Complaint([&] { Store(path, kConfiguration); }), HasSubstr("stop it first"));
+  EXPECT_THAT(MessageOf([&] { Store(path, kConfiguration); }), HasSubstr("stop it first"));
   Commit(store, 1);
   EXPECT_EQ(ReadStore(path).newest->steps, 1U);  // readers may look
   Commit(store, 2);
@@ -129,20 +129,20 @@ TEST_F(AStore, OfANewerVersionIsRefused) {
   { Store store(path, kConfiguration); }
   Execute(path, "PRAGMA user_version = 2");
   for (const std::string& text :
-       {Complaint([&] { Store(path, kConfiguration); }), Complaint([&] { ReadStore(path); })}) {
+       {MessageOf([&] { Store(path, kConfiguration); }), MessageOf([&] { ReadStore(path); })}) {
     EXPECT_THAT(text, HasSubstr("the store has version 2, made by a newer polykern"));
   }
 }
 
 TEST_F(AStore, IsNotAnyOtherFile) {
   std::ofstream(path) << std::string(5000, 'x');
-  EXPECT_THAT(Complaint([&] { Store(path, kConfiguration); }), HasSubstr("is not a store"));
+  EXPECT_THAT(MessageOf([&] { Store(path, kConfiguration); }), HasSubstr("is not a store"));
   EXPECT_EQ(fs::file_size(path), 5000U);
   const std::string other = folder.At("other.db");
   Execute(other, "CREATE TABLE shopping(list TEXT)");
-  EXPECT_THAT(Complaint([&] { Store(other, kConfiguration); }), HasSubstr("is not a store"));
-  EXPECT_THAT(Complaint([&] { ReadStore(folder.At("none")); }), HasSubstr("there is no store"));
-  EXPECT_THAT(Complaint([&] { Store(folder.At("none/x.db"), kConfiguration); }),
+  EXPECT_THAT(MessageOf([&] { Store(other, kConfiguration); }), HasSubstr("is not a store"));
+  EXPECT_THAT(MessageOf([&] { ReadStore(folder.At("none")); }), HasSubstr("there is no store"));
+  EXPECT_THAT(MessageOf([&] { Store(folder.At("none/x.db"), kConfiguration); }),
               HasSubstr("cannot be opened"));
 }
 
@@ -176,7 +176,7 @@ TEST_F(AStore, ThatIsDamagedIsRefused) {
   }
   EXPECT_GT(refused, 10);  // at least the ten pages of the newest state
   fs::resize_file(path, size / 2);
-  EXPECT_THAT(Complaint([&] { Store(path, kConfiguration); }), HasSubstr("damaged"));
+  EXPECT_THAT(MessageOf([&] { Store(path, kConfiguration); }), HasSubstr("damaged"));
 }
 
 TEST_F(AStore, KeepsTwoStatesAndWritesItsLog) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -19,14 +20,8 @@ using testing::ThrowsMessage;
 
 class ResultFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "polykern-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  TestFolder made_;
+  const fs::path folder_ = made_.path();
 };
 
 TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {

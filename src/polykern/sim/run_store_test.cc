@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/sim/result.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -15,25 +16,18 @@ namespace fs = std::filesystem;
 
 class Runs : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "polykern-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path OnlyFile() const { return fs::directory_iterator(folder_)->path(); }
+  fs::path OnlyFile() const { return fs::directory_iterator(folder_.path())->path(); }
 
   std::string Text() const {
     std::ifstream file(OnlyFile());
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path folder_;
+  TestFolder folder_;
 };
 
 TEST_F(Runs, AreFoundByTheirSettingsAlone) {
-  const RunStore store(folder_.string());
+  const RunStore store(folder_.path());
   std::string damaged;
   EXPECT_FALSE(store.Find("a", "{seed 1}", damaged));
   store.Keep("a", "{seed 1}", R"({ "mse" : 0.1 })");
@@ -43,11 +37,11 @@ TEST_F(Runs, AreFoundByTheirSettingsAlone) {
 }
 
 TEST_F(Runs, OfOtherSettingsAreNotTakenEvenUnderTheSameFileName) {
-  const RunStore store(folder_.string());
+  const RunStore store(folder_.path());
   store.Keep("a", "one", "{}");
   const fs::path one = OnlyFile();
   store.Keep("a", "two", "{}");
-  for (const auto& entry : fs::directory_iterator(folder_)) {
+  for (const auto& entry : fs::directory_iterator(folder_.path())) {
     if (entry.path() != one) fs::rename(entry.path(), one);
   }
   std::string damaged;
@@ -56,7 +50,7 @@ TEST_F(Runs, OfOtherSettingsAreNotTakenEvenUnderTheSameFileName) {
 }
 
 TEST_F(Runs, ThatAreDamagedAnywhereCountAsNone) {
-  const RunStore store(folder_.string());
+  const RunStore store(folder_.path());
   store.Keep("a", "s", R"({"mse":0.125})");
   const std::string whole = Text();
   std::string damaged;

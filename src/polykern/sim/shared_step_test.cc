@@ -1,6 +1,5 @@
 #include "polykern/sim/shared_step.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@
 #include "polykern/sim/repetition.h"
 #include "polykern/sim/result.h"
 #include "polykern/sim/thread_ranks-inl.h"
+#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -138,9 +138,8 @@ TEST(Ranks, RefuseGroupsThatDoNotDivideThem) {
 class KeptRuns : public testing::TestWithParam<bool> {};
 
 TEST_P(KeptRuns, AreTakenOverAndGiveTheSameBits) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "polykern-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const RunStore store(pattern + "/partial");
+  const TestFolder folder;
+  const RunStore store(folder.At("partial"));
   const SyntheticFleet fleet(Fleet(20));
   std::vector<Row> rows = EveryRow();
   rows.resize(3);
@@ -163,8 +162,7 @@ TEST_P(KeptRuns, AreTakenOverAndGiveTheSameBits) {
     EXPECT_EQ(kept, ranks == 2 ? 9 - removed : 9U);
   }
   ForgetKept(rows, options, {.ranks = nullptr, .store = &store, .data = "fleet"});
-  EXPECT_FALSE(std::filesystem::exists(pattern + "/partial"));
-  std::filesystem::remove_all(pattern);
+  EXPECT_FALSE(std::filesystem::exists(folder.At("partial")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Weights, KeptRuns, testing::Bool(),

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 #include <stdlib.h>
 
@@ -23,8 +25,17 @@ class TestFolder {
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
 
+  const std::string& path() const { return path_; }
   /// A path below the folder.
   std::string At(const std::string& name) const { return path_ + "/" + name; }
+
+  /// Writes a file below the folder and returns its path.
+  std::string Write(const std::string& name, std::string_view text) const {
+    const std::filesystem::path path = At(name);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
 
  private:
   std::string path_;
@@ -32,7 +43,7 @@ class TestFolder {
 
 /// The message of the Error that a call throws; says so if it throws none.
 template <typename Call>
-std::string Complaint(Call call) {
+std::string MessageOf(Call call) {
   try {
     call();
   } catch (const Error& error) {
