@@ -1,8 +1,6 @@
 #include "polykern/net/server.h"
 
-#include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -10,7 +8,6 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -22,6 +19,7 @@
 #include "polykern/net/byte_buffer-inl.h"
 #include "polykern/net/certificates.h"
 #include "polykern/net/private_files.h"
+#include "polykern/net/server_call-inl.h"
 
 namespace polykern {
 namespace {
@@ -34,194 +32,6 @@ constexpr std::chrono::seconds kGoodbye{2};
 Rounds::Time Now() {
   return std::chrono::steady_clock::now();
 }
-
-grpc::Status StatusOf(const Ending& ending) {
-  using Kind = Ending::Kind;
-  const auto code = [&] {
-    switch (ending.kind) {
-      case Kind::kRefused:
-        return grpc::StatusCode::PERMISSION_DENIED;
-      case Kind::kVersion:
-        return grpc::StatusCode::FAILED_PRECONDITION;
-      case Kind::kBusy:
-        return grpc::StatusCode::RESOURCE_EXHAUSTED;
-      case Kind::kReplaced:
-        return grpc::StatusCode::ABORTED;
-      case Kind::kBroken:
-        return grpc::StatusCode::INVALID_ARGUMENT;
-    }
-    return grpc::StatusCode::UNKNOWN;
-  };
-  return {code(), ending.reason};
-}
-
-/// Bytes of all connections, ever.
-struct TrafficCount {
-  std::atomic<std::uint64_t> in{0};
-  std::atomic<std::uint64_t> out{0};
-};
-
-/// One connection of one client. gRPC calls OnReadDone and OnWriteDone, each one at a time; the
-/// rounds call Wake.
-class Call final : public grpc::ServerGenericBidiReactor,
-                   public Rounds::Peer,
-                   public std::enable_shared_from_this<Call> {
- public:
-  Call(Rounds& rounds, TrafficCount& traffic, Verdict who, std::string certificate)
-      : rounds_(rounds),
-        traffic_(traffic),
-        who_(std::move(who)),
-        certificate_(std::move(certificate)) {}
-
-  const Verdict& who() const { return who_; }
-  const std::string& certificate() const { return certificate_; }
-
-  /// Lives until OnDone, whoever else holds it.
-  void Begin(std::function<void()> done) {
-    self_ = shared_from_this();
-    done_ = std::move(done);
-    StartRead(&in_);
-  }
-  void Refuse(const grpc::Status& status, std::function<void()> done) {
-    self_ = shared_from_this();
-    done_ = std::move(done);
-    End(status);
-  }
-
-  /// The last message is when to come back.
-  void TurnAway(const Busy& busy, std::function<void()> done) {
-    self_ = shared_from_this();
-    done_ = std::move(done);
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-    end_ = StatusOf({Ending::Kind::kBusy, busy.reason});
-    out_ = ShareBytes(std::make_shared<const std::string>(Encode(busy)));
-    writing_ = true;
-    StartWrite(&out_);
-  }
-
-  bool SilentSince(Rounds::Time time) const {
-    const std::lock_guard lock(mutex_);
-    return !session_ && !ended_ && began_ < time;
-  }
-
-  void End(const grpc::Status& status) {
-    const std::lock_guard lock(mutex_);
-    EndLocked(status);
-  }
-
-  void Wake() override {
-    const std::lock_guard lock(mutex_);
-    Pump();
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) {  // the client has gone, or has nothing more to say
-      LeaveRounds();
-      End(grpc::Status::OK);
-      return;
-    }
-    traffic_.in += in_.Length();
-    try {
-      Handle(DecodeClientMessage(TakeBytes(in_)));
-      StartRead(&in_);
-    } catch (const Error& error) {
-      Fail(error.what());
-    }
-  }
-
-  void OnWriteDone(bool ok) override {
-    const std::lock_guard lock(mutex_);
-    writing_ = false;
-    if (end_) {
-      Finish(*end_);
-    } else if (ok) {
-      Pump();
-    }
-  }
-
-  void OnDone() override {
-    LeaveRounds();
-    done_();
-    const auto last = std::move(self_);
-  }
-
- private:
-  void Handle(ClientMessage message) {
-    const auto session = Session();
-    if (const auto* hello = std::get_if<Hello>(&message)) {
-      if (session) throw Error("a second hello came on one connection");
-      const Rounds::Session joined = rounds_.Join(who_.name, *hello, shared_from_this(), Now());
-      const std::lock_guard lock(mutex_);
-      session_ = joined;
-      Pump();
-      return;
-    }
-    if (!session) throw Error("an update came before the hello");
-    if (const auto* report = std::get_if<ClientReport>(&message)) {
-      rounds_.Note(*session, *report);
-      return;
-    }
-    rounds_.Receive(*session, std::move(std::get<Updates>(message)), Now());
-  }
-
-  void Fail(const std::string& why) {
-    if (const auto session = Session()) {
-      rounds_.Broken(*session, why, Now());
-    } else {
-      End(StatusOf({Ending::Kind::kBroken, why}));
-    }
-  }
-
-  std::optional<Rounds::Session> Session() const {
-    const std::lock_guard lock(mutex_);
-    return session_;
-  }
-
-  void LeaveRounds() {
-    if (const auto session = Session()) rounds_.Leave(*session, Now());
-  }
-
-  /// Sends what there is to send, one message at a time: never a queue.
-  void Pump() {
-    if (writing_ || ended_ || !session_) return;
-    const Outgoing next = rounds_.Take(*session_);
-    if (next.message != nullptr) {
-      out_ = ShareBytes(next.message);
-      traffic_.out += next.message->size();
-      writing_ = true;
-      StartWrite(&out_);
-    } else if (next.ending) {
-      EndLocked(StatusOf(*next.ending));
-    }
-  }
-
-  void EndLocked(const grpc::Status& status) {
-    if (ended_) return;
-    ended_ = true;
-    if (writing_) {
-      end_ = status;
-    } else {
-      Finish(status);
-    }
-  }
-
-  Rounds& rounds_;
-  TrafficCount& traffic_;
-  const Verdict who_;
-  const std::string certificate_;
-  const Rounds::Time began_ = Now();
-  std::function<void()> done_;
-  std::shared_ptr<Call> self_;
-  grpc::ByteBuffer in_;  // the reader's alone
-
-  mutable std::mutex mutex_;  // for all that follows; the rounds' own comes after it
-  grpc::ByteBuffer out_;
-  std::optional<Rounds::Session> session_;
-  bool writing_ = false;
-  bool ended_ = false;
-  std::optional<grpc::Status> end_;
-};
 
 bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
@@ -310,8 +120,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     std::string certificate;
     Verdict who = WhoIs(*context, certificate);
     const auto call =
-        std::make_shared<Call>(rounds_, traffic_, std::move(who), std::move(certificate));
-    std::list<std::shared_ptr<Call>>::iterator place;
+        std::make_shared<ServerCall>(rounds_, traffic_, std::move(who), std::move(certificate));
+    std::list<std::shared_ptr<ServerCall>>::iterator place;
     const char* crowded = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -401,7 +211,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     }
   }
 
-  std::vector<std::shared_ptr<Call>> Calls() {
+  std::vector<std::shared_ptr<ServerCall>> Calls() {
     const std::lock_guard lock(mutex_);
     return {calls_.begin(), calls_.end()};
   }
@@ -413,7 +223,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   std::string address_;
   std::mutex mutex_;  // for the calls
   std::condition_variable gone_;
-  std::list<std::shared_ptr<Call>> calls_;
+  std::list<std::shared_ptr<ServerCall>> calls_;
   std::unordered_map<std::string, std::size_t> calls_of_;  // by name
   std::mutex due_mutex_;                                   // for due_
   std::condition_variable_any due_changed_;
