@@ -1,47 +1,28 @@
-// The two halves of a federation, one step at a time: a client, a server, and what goes between.
+// The two halves of a federation, one step at a time: a client and a server.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include <pybind11/stl.h>
 
 #include "arrays.h"
 #include "bindings.h"
+#include "messages.h"
 #include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/net/wire.h"
 
 namespace polykern::python {
 namespace {
-
-/// A model on its way to clients. Whatever made it, its numbers are finite.
-struct ModelMessage {
-  using MustBeMade = void;
-  std::shared_ptr<const Broadcast> broadcast;
-  std::size_t width = 0;
-
-  std::size_t blocks() const { return width == 0 ? 0 : broadcast->model.size() / width; }
-};
-
-/// A client's answer.
-struct UpdateMessage {
-  using MustBeMade = void;
-  std::shared_ptr<const Updates> updates;  ///< of one client
-  std::size_t width = 0;
-};
 
 struct Prediction {
   using MustBeMade = void;
   double value = 0;
   std::vector<float> per_kernel;
 };
-
-py::ssize_t Size(std::size_t size) {
-  return static_cast<py::ssize_t>(size);
-}
 
 const Learner& LearnerOf(const py::object& algorithm) {
   if (!py::isinstance<Learner>(algorithm)) throw py::type_error("algorithm must be an Algorithm");
@@ -67,13 +48,9 @@ class ClientHalf {
 
   void Receive(const ModelMessage& message) {
     const ModelShape& shape = algorithm_->shape();
-    const std::size_t weights = shape.losses_per_update == 0 ? 0
-                                : shape.losses_per_update == shape.blocks_per_update
-                                    ? shape.blocks
-                                    : shape.losses_per_update;
     const Broadcast& model = *message.broadcast;
     if (model.model.size() != shape.model_size() || message.width != shape.width ||
-        model.weights.size() != weights) {
+        model.weights.size() != WeightsOf(shape)) {
       throw py::value_error(
           "the broadcast has theta of the shape (" + std::to_string(message.blocks()) + ", " +
           std::to_string(message.width) + "), but it must be (" + std::to_string(shape.blocks) +
@@ -269,123 +246,6 @@ class ServerHalf {
   Coordinator coordinator_;
   std::shared_ptr<const Broadcast> broadcast_;
 };
-
-py::array ThetaOf(const ModelMessage& m) {
-  return View<float>({Size(m.blocks()), Size(m.width)}, m.broadcast->model.data(), m.broadcast);
-}
-
-template <typename Number>
-std::vector<Number> Copied(const py::handle& object) {
-  const auto array = object.cast<py::array_t<Number, py::array::c_style | py::array::forcecast>>();
-  return {array.data(), array.data() + array.size()};
-}
-
-void BindMessages(py::module_& module) {
-  py::class_<ModelMessage>(
-      module, "Broadcast",
-      "A model on its way to clients: step, theta (N, 2D), and the server's own "
-      "weights if it has some. Can be pickled.")
-      .def_property_readonly("step", [](const ModelMessage& m) { return m.broadcast->step; })
-      .def_property_readonly("theta", &ThetaOf)
-      .def_property_readonly("weights",
-                             [](const ModelMessage& m) -> py::object {
-                               const auto& weights = m.broadcast->weights;
-                               if (weights.empty()) return py::none();
-                               return View<double>({Size(weights.size())}, weights.data(),
-                                                   m.broadcast);
-                             })
-      .def("__repr__",
-           [](const ModelMessage& m) {
-             return "<Broadcast of step " + std::to_string(m.broadcast->step) + ", theta (" +
-                    std::to_string(m.blocks()) + ", " + std::to_string(m.width) + ")>";
-           })
-      .def(py::pickle(
-          [](const ModelMessage& m) {
-            const auto& b = *m.broadcast;
-            return py::make_tuple(b.step, m.width, Taken<float>({Size(b.model.size())}, b.model),
-                                  Taken<double>({Size(b.weights.size())}, b.weights));
-          },
-          [](const py::tuple& saved) {
-            auto b = std::make_shared<Broadcast>();
-            b->step = saved[0].cast<std::uint64_t>();
-            b->model = Copied<float>(saved[2]);
-            b->weights = Copied<double>(saved[3]);
-            const auto finite = [](auto value) { return std::isfinite(value); };
-            const double sum = std::accumulate(b->weights.begin(), b->weights.end(), 0.0);
-            const auto width = saved[1].cast<std::size_t>();
-            if (!std::ranges::all_of(b->model, finite) ||
-                std::ranges::any_of(b->weights, [](double w) { return !(w >= 0); }) ||
-                (!b->weights.empty() && !(std::fabs(sum - 1) < 1e-6)) ||
-                (width == 0 ? !b->model.empty() : b->model.size() % width != 0)) {
-              throw py::value_error("a saved broadcast is damaged");
-            }
-            return ModelMessage{std::move(b), width};
-          }));
-
-  py::class_<UpdateMessage>(module, "Update",
-                            "A client's answer: kernels (M,), steps (M, 2D), losses, and the "
-                            "probability with which they were drawn, which is not sent. Can be "
-                            "pickled.")
-      .def_property_readonly("client", [](const UpdateMessage& m) { return m.updates->clients[0]; })
-      .def_property_readonly("step", [](const UpdateMessage& m) { return m.updates->step; })
-      .def_property_readonly(
-          "kernels",
-          [](const UpdateMessage& m) {
-            const auto& blocks = m.updates->blocks;
-            return Taken<std::int64_t>({Size(blocks.size())}, {blocks.begin(), blocks.end()});
-          })
-      .def_property_readonly(
-          "steps",
-          [](const UpdateMessage& m) {
-            const Updates& u = *m.updates;
-            return View<float>({Size(u.blocks.size()), Size(m.width)}, u.values.data(), m.updates);
-          })
-      .def_property_readonly("losses",
-                             [](const UpdateMessage& m) {
-                               const Updates& u = *m.updates;
-                               return View<float>({Size(u.losses.size())}, u.losses.data(),
-                                                  m.updates);
-                             })
-      .def_property_readonly("probability",
-                             [](const UpdateMessage& m) -> py::object {
-                               const auto& p = m.updates->probability;
-                               return p.empty() ? py::object(py::none()) : py::float_(p[0]);
-                             })
-      .def_property_readonly("numbers",
-                             [](const UpdateMessage& m) {
-                               return m.updates->values.size() + m.updates->losses.size();
-                             })
-      .def("__repr__",
-           [](const UpdateMessage& m) {
-             return "<Update of client " + std::to_string(m.updates->clients[0]) + ", step " +
-                    std::to_string(m.updates->step) + ": " +
-                    std::to_string(m.updates->blocks.size()) + " kernels>";
-           })
-      .def(py::pickle(
-          [](const UpdateMessage& m) {
-            const Updates& u = *m.updates;
-            return py::make_tuple(u.clients[0], u.step, m.width,
-                                  Taken<std::uint32_t>({Size(u.blocks.size())}, u.blocks),
-                                  Taken<float>({Size(u.values.size())}, u.values),
-                                  Taken<float>({Size(u.losses.size())}, u.losses), u.probability);
-          },
-          [](const py::tuple& saved) {
-            auto u = std::make_shared<Updates>();
-            u->clients = {saved[0].cast<std::uint64_t>()};
-            u->step = saved[1].cast<std::uint64_t>();
-            u->blocks = Copied<std::uint32_t>(saved[3]);
-            u->first = {0, u->blocks.size()};
-            u->values = Copied<float>(saved[4]);
-            u->losses = Copied<float>(saved[5]);
-            u->probability = saved[6].cast<std::vector<double>>();
-            const auto width = saved[2].cast<std::size_t>();
-            if (u->clients[0] >= ExactSum::kMaxTerms ||
-                u->values.size() != u->blocks.size() * width) {
-              throw py::value_error("a saved update is damaged");
-            }
-            return UpdateMessage{std::move(u), width};
-          }));
-}
 
 }  // namespace
 
