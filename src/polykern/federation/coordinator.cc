@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <string>
+#include <utility>
 
 #include "polykern/algorithms/broken_rule.h"
 
@@ -31,10 +32,10 @@ void Coordinator::Check(const Updates& updates) {
     throw BrokenRule(Rule::kStep, "an update answers step " + std::to_string(updates.step) +
                                       ", but the server is at step " + std::to_string(step));
   }
-  std::size_t marked = 0;  // clients of this batch, marked as having answered
+  std::vector<std::uint64_t> before;  // of clients of this batch, marked as having answered
+  before.reserve(updates.size());
   try {
-    for (; marked < updates.size(); ++marked) {
-      const std::uint64_t client = updates.clients[marked];
+    for (const std::uint64_t client : updates.clients) {
       const std::uint64_t own = client - first_client_;  // too large as well if it is below
       if (own >= answered_.size()) {
         throw BrokenRule(Rule::kClient, "client " + std::to_string(client) + " is not known here");
@@ -44,12 +45,12 @@ void Coordinator::Check(const Updates& updates) {
                                            " has already answered step " +
                                            std::to_string(answered_[own] - 1));
       }
-      answered_[own] = updates.step + 1;
+      before.push_back(std::exchange(answered_[own], updates.step + 1));
     }
     CheckUpdates(shape_, updates);
   } catch (const Error&) {
-    for (std::size_t c = 0; c < marked; ++c) {
-      answered_[updates.clients[c] - first_client_] = updates.step;
+    for (std::size_t c = 0; c < before.size(); ++c) {
+      answered_[updates.clients[c] - first_client_] = before[c];
     }
     throw;
   }

@@ -277,6 +277,24 @@ TEST(CoordinatorOfPofNewton, CountsLateUpdatesInTheOpenStepAndNoneTwice) {
   EXPECT_EQ(again.participants(), 2U);
 }
 
+TEST(CoordinatorOfPofNewton, TakesEarlierUpdatesAfterOneThatItRefused) {
+  AlgorithmOptions options;
+  options.kernels = 7;
+  options.features = 5;
+  const auto algorithm = MakeAlgorithm("pof-newton", options, {kDimension, 100, 17});
+  Coordinator coordinator(*algorithm, 2);
+  coordinator.TakeLateUpdates();
+  for (int step = 0; step < 3; ++step) coordinator.Commit();
+  Updates good = From(*algorithm, 1, 0, 2, 0);
+  good.values[3] = 1;
+  Updates wrong = good;
+  wrong.step = 3;
+  wrong.values[3] = 0;
+  EXPECT_THROW(coordinator.Receive(wrong), Error);
+  EXPECT_NO_THROW(coordinator.Receive(good));
+  EXPECT_EQ(coordinator.participants(), 1U);
+}
+
 TEST(CoordinatorOfPofNewton, SharesOutItsCommitWithoutChangingABit) {
   AlgorithmOptions options;
   options.kernels = 7;
