@@ -208,7 +208,18 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
     reader(key, configuration.columns.emplace_back());
   }
   reader.Finish();
+  const std::string& scaling = configuration.scaling;
+  if (scaling != "none" && scaling != "norm" && scaling != "range") {
+    throw Error("the federation's configuration has the scaling '" + scaling.substr(0, 60) +
+                "', which is not known here; is the other side a newer version of polykern?");
+  }
+  if (configuration.norm <= 0) {
+    throw Error("the federation's configuration has a norm that is not above 0");
+  }
   const std::size_t columns = configuration.columns.size();
+  if (columns == 0 && scaling == "range") {
+    throw Error("the federation's configuration scales by ranges, but has no columns");
+  }
   if (columns != 0 && columns != configuration.problem.dimension) {
     throw Error("the federation's configuration has " + std::to_string(columns) +
                 " columns, but the dimension " + std::to_string(configuration.problem.dimension));

@@ -75,6 +75,15 @@ TEST(AConfiguration, NamesWhatIsWrongWithItsTexts) {
   expect("hue", "red", "has hue");
   expect("column.1", nullptr, "1 columns");
   expect("column.3", "0:1 x", "has column.3");
+  expect("scaling", "log", "scaling 'log'");
+  expect("norm", "0", "norm that is not above 0");
+}
+
+TEST(AConfiguration, HasARangeForEveryInputIfItScalesByRanges) {
+  FederationConfiguration configuration = Some();
+  configuration.columns.clear();
+  const ConfigurationTexts texts = ToTexts(configuration);
+  EXPECT_THAT([&] { FromTexts(texts); }, testing::ThrowsMessage<Error>(HasSubstr("no columns")));
 }
 
 TEST(AConfiguration, SaysWhatDiffersFromAnother) {
