@@ -175,11 +175,6 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
   return 128 + 4 * shape.update_size() + 5 * shape.blocks_per_update;
 }
 
-std::size_t LongestServerMessage(const ModelShape& shape) {
-  constexpr std::size_t kConfiguration = std::size_t{1} << 22;
-  return kConfiguration + 4 * shape.model_size() + 5 * shape.blocks + 8 * WeightsOf(shape);
-}
-
 std::size_t WeightsOf(const ModelShape& shape) {
   if (shape.losses_per_update == 0) return 0;
   return shape.losses_per_update == shape.blocks_per_update ? shape.blocks

@@ -80,7 +80,6 @@ ServerMessage DecodeServerMessage(std::string_view bytes);
 
 /// No message of a client is longer.
 std::size_t LongestClientMessage(const ModelShape& shape);
-std::size_t LongestServerMessage(const ModelShape& shape);
 
 /// The server's own weights that go with a model of this shape.
 std::size_t WeightsOf(const ModelShape& shape);
