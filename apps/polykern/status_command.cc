@@ -81,7 +81,8 @@ void Show(const Json& status) {
   row("answers in the open step", status.at("answered"));
   row("seconds per step", status.at("mean_step_seconds"));
   row("updates accepted", updates.at("accepted"));
-  row("updates late", updates.at("late"));
+  row("of these late", updates.at("used_late"));
+  row("updates too late", updates.at("late"));
   row("updates sent twice", updates.at("duplicate"));
   for (const auto& [reason, count] : updates.at("rejected").items()) {
     row(("updates rejected: " + reason).c_str(), count);

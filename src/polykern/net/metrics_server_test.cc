@@ -13,6 +13,7 @@
 namespace polykern {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -23,6 +24,7 @@ ServerView SomeView() {
   view.rounds.step = 41;
   view.rounds.connected = 3;
   view.rounds.accepted = 120;
+  view.rounds.used_late = 4;
   view.rounds.rejected_for = {{"kernels", 2}, {"numbers", 5}};
   view.traffic = {1000, 2000};
   view.step_times.counts[0] = 7;
@@ -38,6 +40,7 @@ TEST(AServersView, IsInPrometheusFormat) {
   for (const char* line :
        {"# TYPE polykern_steps_total counter\npolykern_steps_total 41\n",
         "\npolykern_clients_connected 3\n", "\npolykern_updates_accepted_total 120\n",
+        "\npolykern_updates_used_late_total 4\n",
         "\npolykern_updates_rejected_total{reason=\"kernels\"} 2\n",
         "\npolykern_updates_rejected_total{reason=\"numbers\"} 5\n",
         "# TYPE polykern_step_seconds histogram\n", "\npolykern_step_seconds_count 9\n",
@@ -88,7 +91,8 @@ TEST(AMetricsServer, AnswersOnTheLoopback) {
   const MetricsServer server("0", [&] { return view; });
   EXPECT_THAT(server.address(), StartsWith("127.0.0.1:"));
   EXPECT_THAT(Get(server.address(), "/metrics"), HasSubstr("\npolykern_steps_total 41\n"));
-  EXPECT_THAT(Get(server.address(), "/status"), HasSubstr("\"step\":41"));
+  EXPECT_THAT(Get(server.address(), "/status"),
+              AllOf(HasSubstr("\"step\":41"), HasSubstr("\"used_late\":4")));
   EXPECT_THAT(Get(server.address(), "/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(Get(server.address(), "/other"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(Get(server.address(), "/../etc/passwd"), Not(HasSubstr("root")));

@@ -66,6 +66,8 @@ std::string ToMetrics(const ServerView& view) {
   out.Gauge("polykern_step_answers", "Updates counted in the open step.",
             static_cast<double>(r.answered));
   out.Counter("polykern_updates_accepted_total", "Updates that counted.", r.accepted);
+  out.Counter("polykern_updates_used_late_total", "Of these, those for a step that had ended.",
+              r.used_late);
   out.Counter("polykern_updates_late_total", "Updates for a step that had ended; dropped.", r.late);
   out.Counter("polykern_updates_duplicate_total",
               "Updates sent again after a lost connection; dropped.", r.duplicates);
@@ -110,6 +112,7 @@ std::string ToJson(const ServerView& view) {
       {"answered", r.answered},
       {"updates",
        {{"accepted", r.accepted},
+        {"used_late", r.used_late},
         {"late", r.late},
         {"duplicate", r.duplicates},
         {"rejected", r.rejected_for}}},
