@@ -239,6 +239,20 @@ def test_one_client_cannot_fill_the_server_with_connections(served, raw):
     assert raw(served, "station-1").read().welcome.client == 1  # the others notice nothing
 
 
+def test_who_does_not_listen_is_not_told_for_ever(served, raw):
+    narrow = [("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 5)]
+    for _ in range(40):
+        raw(served, hello=None, options=narrow)  # it reads nothing, so what it is told stays with the server
+    for _ in range(100):  # calls begin when they like
+        try:
+            raw(served).read()
+        except grpc.RpcError as error:  # an end without a message
+            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and "too many connections" in error.details()
+            assert raw(served, "station-1").read().welcome.client == 1
+            return
+    raise AssertionError("it is told again and again")
+
+
 def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federation, raw, v1):
     f = federation("pof-mkl", clients=3)
     f.kernels = ["--kernels", 60, "--features", 100, "--kernels-per-upload", 5]
@@ -265,8 +279,9 @@ def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federati
 def test_what_is_not_closed_is_said_aloud(federation, tmp_path):
     f = federation("pof-mkl", clients=1)
     serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen"]
-    done = subprocess.run([POLYKERN, *serve, "0.0.0.0:0"], cwd=f.folder, capture_output=True, text=True)
-    assert done.returncode == 1 and "--insecure listens on the loopback only" in done.stderr
+    for anywhere in ("0.0.0.0:0", "127.example.org:0"):
+        done = subprocess.run([POLYKERN, *serve, anywhere], cwd=f.folder, capture_output=True, text=True)
+        assert done.returncode == 1 and "--insecure listens on the loopback only" in done.stderr
     assert "INSECURE" in f.serve("--insecure")
     f.names = ["trial"]
     f.join(0, "--insecure", "--name", "station-0")

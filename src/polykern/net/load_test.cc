@@ -1,9 +1,16 @@
 #include "polykern/net/load.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "polykern/core/error.h"
 #include "polykern/net/authority.h"
@@ -112,6 +119,49 @@ TEST_F(ALoad, SaysWhenNobodyAnswers) {
   LoadOptions load = For(1);
   server_.reset();
   EXPECT_THAT(MessageOf([&] { const Load nobody(load); }), HasSubstr("a client of the load"));
+}
+
+/// A connection to HOST:PORT; it is closed in the end.
+class Connection {
+ public:
+  explicit Connection(const std::string& address) {
+    const std::size_t colon = address.rfind(':');
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+    inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  }
+  ~Connection() { close(socket_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void Send(std::string_view bytes) const {
+    EXPECT_EQ(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  /// Does the other side end it before it has been silent for so long?
+  bool EndsWithin(milliseconds silence) const {
+    std::array<char, 1000> bytes{};
+    pollfd what{socket_, POLLIN, 0};
+    while (poll(&what, 1, static_cast<int>(silence.count())) > 0) {
+      if (recv(socket_, bytes.data(), bytes.size(), 0) <= 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  const int socket_ = socket(AF_INET, SOCK_STREAM, 0);
+};
+
+TEST_F(ALoad, OfConnectionsThatWantNothingGoesAway) {
+  server_options_.insecure = true;
+  server_options_.hello_time = milliseconds(100);
+  Start();
+  const Connection idle(server_->address());
+  idle.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  idle.Send({"\0\0\0\4\0\0\0\0\0", 9});  // settings, none of them
+  EXPECT_TRUE(idle.EndsWithin(milliseconds(5'000)));
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ Rounds::Time Now() {
 
 bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
 }
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const AuthorityPaths& paths) {
@@ -79,6 +80,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    // Who connects and then wants nothing makes room.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(options.hello_time));
     // Nobody compresses, and nothing shall be unpacked here.
     builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
     builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -123,11 +126,13 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
         std::make_shared<ServerCall>(rounds_, traffic_, std::move(who), std::move(certificate));
     std::list<std::shared_ptr<ServerCall>>::iterator place;
     const char* crowded = nullptr;
+    bool told = false;  // so often that it does not listen
     {
       const std::lock_guard lock(mutex_);
       std::size_t& own = calls_of_[call->who().name];
       if (calls_.size() >= options_.most_connections) crowded = "the server has no room";
       if (own >= options_.most_of_one) crowded = "this client has too many connections";
+      told = own >= 2 * options_.most_of_one;
       ++own;
       place = calls_.insert(calls_.end(), call);
     }
@@ -143,6 +148,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     } else if (!call->who().good()) {
       rounds_.Refused("certificate " + call->who().serial, call->who().reason);
       call->Refuse({grpc::StatusCode::UNAUTHENTICATED, call->who().reason}, done);
+    } else if (told) {
+      call->Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, crowded}, done);
     } else if (crowded != nullptr) {
       call->TurnAway(rounds_.RetryWindow(crowded), done);
     } else {

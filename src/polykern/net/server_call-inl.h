@@ -62,6 +62,7 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
   std::optional<Rounds::Session> Session() const;
   void LeaveRounds();
   void Pump();
+  void Send(const std::shared_ptr<const std::string>& message);
   void EndLocked(const grpc::Status& status);
 
   Rounds& rounds_;

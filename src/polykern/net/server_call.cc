@@ -53,9 +53,7 @@ void ServerCall::TurnAway(const Busy& busy, std::function<void()> done) {
   const std::lock_guard lock(mutex_);
   ended_ = true;
   end_ = StatusOf({Ending::Kind::kBusy, busy.reason});
-  out_ = ShareBytes(std::make_shared<const std::string>(Encode(busy)));
-  writing_ = true;
-  StartWrite(&out_);
+  Send(std::make_shared<const std::string>(Encode(busy)));
 }
 
 bool ServerCall::SilentSince(Rounds::Time time) const {
@@ -144,13 +142,17 @@ void ServerCall::Pump() {
   if (writing_ || ended_ || !session_) return;
   const Outgoing next = rounds_.Take(*session_);
   if (next.message != nullptr) {
-    out_ = ShareBytes(next.message);
-    traffic_.out += next.message->size();
-    writing_ = true;
-    StartWrite(&out_);
+    Send(next.message);
   } else if (next.ending) {
     EndLocked(StatusOf(*next.ending));
   }
+}
+
+void ServerCall::Send(const std::shared_ptr<const std::string>& message) {
+  out_ = ShareBytes(message);
+  traffic_.out += message->size();
+  writing_ = true;
+  StartWrite(&out_);
 }
 
 void ServerCall::EndLocked(const grpc::Status& status) {
