@@ -1,11 +1,14 @@
 """polykern join, beside a stream of samples: what it reads, prints, remembers and survives."""
 
+import concurrent.futures
 import json
 import os
 import re
 import socket
 import subprocess
+import time
 
+import grpc
 import pytest
 
 from federation import POLYKERN
@@ -181,6 +184,40 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
     ]:
         done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+class Nonsense(grpc.GenericRpcHandler):
+    """Answers every call with bytes that are no message; remembers when."""
+
+    def __init__(self):
+        self.times = []
+
+    def service(self, _):
+        def answer(*_):
+            self.times.append(time.monotonic())
+            yield b"nonsense"
+
+        return grpc.stream_stream_rpc_method_handler(answer)
+
+
+def test_an_agent_that_hears_nonsense_comes_back_later_and_later():
+    nonsense = Nonsense()
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+    server.add_generic_rpc_handlers((nonsense,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    agent = subprocess.Popen([POLYKERN, "join", "--server", f"127.0.0.1:{port}", "--insecure", "--name", "mill"],
+                             stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60
+        while len(nonsense.times) < 6 and time.monotonic() < end:
+            time.sleep(0.05)
+        # 0.1 s, doubled four times, each at least half of it.
+        assert nonsense.times[5] - nonsense.times[4] > 0.75
+    finally:
+        agent.kill()
+        agent.communicate()
+        server.stop(None)
 
 
 def test_labels_come_later_in_any_order_or_never(trial):

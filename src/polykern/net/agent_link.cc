@@ -69,12 +69,13 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
     return *status_;
   }
 
-  /// After Wait: has anything been read?
+  /// After Wait: has anything been read that was of use?
   bool greeted() const { return greeted_; }
 
   void OnReadDone(bool ok) override {
-    greeted_ |= ok;
-    if (ok && handler_.Received(TakeBytes(in_))) {
+    const bool good = ok && handler_.Received(TakeBytes(in_));
+    greeted_ |= good;
+    if (good) {
       StartRead(&in_);
       return;
     }
@@ -190,7 +191,7 @@ class AgentLink::Parts {
     }
   }
 
-  /// One connection from beginning to end; has the server said anything?
+  /// One connection from beginning to end; has the server said anything of use?
   grpc::Status Connect(const std::stop_token& stop, bool& greeted) {
     grpc::ChannelArguments arguments;
     const int keepalive = static_cast<int>(options_.keepalive.count());
