@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "command_tree.h"
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   std::string what;
   try {
     RaiseFileLimit();
+    setenv("GRPC_VERBOSITY", "NONE", 0);  // what matters of it is said once, in our words
     ranks = polykern::JoinRanks();
     polykern::LetRankZeroSpeak(launch);
     const int code = Run(argc, argv, *ranks);

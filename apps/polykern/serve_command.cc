@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -71,30 +72,59 @@ Quorum ParseQuorum(const std::string& text) {
   return quorum;
 }
 
-/// The ranges of the columns, or what is wrong with them.
-void Complete(ServeOptions& o) {
+void CheckRange(const char* option, const ColumnRange& column) {
+  if (column.low < column.high && std::isfinite(column.high - column.low)) return;
+  throw Error(std::string(option) + " of " + Quoted(column.name) +
+              " must be finite, the low end first");
+}
+
+Range ParseTargetRange(const std::string& text) {
+  try {
+    return ParseRange("=" + text).range;
+  } catch (const Error&) {
+    throw Error("--target-range '" + text + "' is not of the form LOW:HIGH");
+  }
+}
+
+/// The columns and their ranges, or what is wrong with them.
+void CompleteColumns(ServeOptions& o) {
   FederationConfiguration& f = o.federation;
   if (o.scaling.empty()) o.scaling = o.ranges.empty() ? "none" : "range";
   f.scaling = o.scaling;
-  for (const std::string& name : o.columns) f.columns.push_back({name, 0, 1});
+  for (const std::string& name : o.columns) {
+    if (std::ranges::count(o.columns, name) > 1) {
+      throw Error("--columns names " + Quoted(name) + " twice");
+    }
+    f.columns.push_back({name, 0, 1});
+  }
   for (const DeclaredRange& declared : o.ranges) {
+    if (std::ranges::count(o.ranges, declared.column, &DeclaredRange::column) > 1) {
+      throw Error("--range is given twice for " + Quoted(declared.column));
+    }
     const auto column = std::ranges::find(f.columns, declared.column, &ColumnRange::name);
     if (column == f.columns.end()) {
       throw Error("--range is given for " + Quoted(declared.column) + "; " +
                   Suggest(declared.column, o.columns));
     }
     *column = {declared.column, declared.range.low, declared.range.high};
+    CheckRange("--range", *column);
   }
   if (f.scaling == "range" && (o.columns.empty() || o.ranges.size() != o.columns.size())) {
     throw Error("--scaling range needs --columns, and a --range COLUMN=LOW:HIGH for each of them");
   }
   f.target.name = o.target;
   if (!o.target_range.empty()) {
-    const Range range = ParseRange(o.target + "=" + o.target_range).range;
+    const Range range = ParseTargetRange(o.target_range);
     f.target = {o.target, range.low, range.high};
+    CheckRange("--target-range", f.target);
   } else if (f.scaling != "none") {
     throw Error("--target-range LOW:HIGH is needed: labels are scaled to [0, 1] by it");
   }
+}
+
+void Complete(ServeOptions& o) {
+  CompleteColumns(o);
+  FederationConfiguration& f = o.federation;
   if (f.problem.dimension == 0) f.problem.dimension = o.columns.size();
   if (f.problem.dimension == 0) {
     throw Error("say how many inputs a sample has: --columns NAME,NAME,... or --dimension D");
@@ -196,7 +226,7 @@ void Execute(ServeOptions o) {
             << " counted"
             << (status.used_late > 0 ? " (" + std::to_string(status.used_late) + " of them late)"
                                      : "")
-            << ", " << status.late << " late, " << status.duplicates << " sent twice, "
+            << ", " << status.late << " too late, " << status.duplicates << " sent twice, "
             << status.rejected << " rejected" << std::endl;
 }
 

@@ -22,7 +22,7 @@ def test_the_network_has_the_simulators_bits(federation, algorithm):
     f.check_predictions()
     f.server.send_signal(signal.SIGTERM)
     assert f.server.wait(10) == 0
-    assert f"stopped at step {STEPS}: {CLIENTS * STEPS} updates counted, 0 late" in f.server.stdout.read()
+    assert f"stopped at step {STEPS}: {CLIENTS * STEPS} updates counted, 0 too late" in f.server.stdout.read()
 
 
 @pytest.mark.parametrize("algorithm, servers, agents",

@@ -179,8 +179,14 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["serve", "--columns", "a", "--scaling", "range"], "a --range COLUMN=LOW:HIGH for each"),
         (["serve", "--columns", "a", "--range", "b=0:1"], 'did you mean "a"?'),
         (["serve", "--columns", "a", "--range", "a=0:1"], "--target-range LOW:HIGH is needed"),
+        (["serve", "--columns", "a,b", "--range", "a=0:1,a=0:2"], '--range is given twice for "a"'),
+        (["serve", "--columns", "a,b,a", "--range", "b=0:1"], '--columns names "a" twice'),
+        (["serve", "--columns", "a", "--range", "a=2:1"], '--range of "a" must be finite, the low end first'),
+        (["serve", *SCALED[:-1], "0-3000"], "--target-range '0-3000' is not of the form LOW:HIGH"),
+        (["serve", *SCALED[:-1], "3000:0"], '--target-range of "power" must be finite, the low end first'),
         (["serve", "--dimension", "1", "--quorum", "some"], "--quorum 'some'"),
         (["serve", "--dimension", "1", "--certificates", "nowhere"], "nowhere/ca.crt"),
+        (["serve", "--dimension", "1", "--insecure", "--listen", "127.0.0.1:nothing"], "cannot listen on 127.0.0.1:nothing"),
     ]:
         done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr

@@ -55,7 +55,7 @@ def test_every_update_counts_once(newton, way):
     newton.server.send_signal(signal.SIGTERM)
     assert newton.server.wait(10) == 0
     said = newton.server.stdout.read()
-    assert f": {CLIENTS * SAMPLES} updates counted" in said and ", 0 late, 0 sent twice, 0 rejected" in said
+    assert f": {CLIENTS * SAMPLES} updates counted" in said and ", 0 too late, 0 sent twice, 0 rejected" in said
     check_agents(newton, check_counts(newton))
 
 
