@@ -33,7 +33,7 @@ std::string Write(const std::string& path, std::span<const float> numbers) {
   return Write(path, reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
 }
 
-std::string Quoted(const std::string& text) {
+std::string ShellQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -52,7 +52,7 @@ bool Shell(const std::string& command, std::string& output) {
 
 bool HasNumpy(const std::string& python) {
   std::string ignored;
-  return Shell(Quoted(python) + " -c 'import numpy' 2>&1", ignored);
+  return Shell(ShellQuoted(python) + " -c 'import numpy' 2>&1", ignored);
 }
 
 /// What the simulator makes of the first steps of the job with these draws.
@@ -105,10 +105,11 @@ NumpyTimes TimeNumpy(const BenchJob& job, const std::string& python, double seco
     return std::string(" ") + name + " " + std::to_string(value);
   };
   const std::string command =
-      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + Quoted(python) + " " +
-      Quoted(Write(folder.path() + "/pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) +
-      " --rows " + Quoted(Write(folder.path() + "/rows", rows)) + " --frequencies " +
-      Quoted(Write(folder.path() + "/frequencies", frequencies)) + option("-d", s.dimension) +
+      "OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 " + ShellQuoted(python) + " " +
+      ShellQuoted(
+          Write(folder.path() + "/pof_mkl_numpy.py", kNumpyScript, sizeof kNumpyScript - 1)) +
+      " --rows " + ShellQuoted(Write(folder.path() + "/rows", rows)) + " --frequencies " +
+      ShellQuoted(Write(folder.path() + "/frequencies", frequencies)) + option("-d", s.dimension) +
       option("-N", s.kernels) + option("-D", s.features) + option("-M", s.kernels_per_upload) +
       option("-K", s.clients) + option("--steps", job.stream->steps()) +
       option("--seconds", seconds);

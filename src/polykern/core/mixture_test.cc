@@ -16,7 +16,7 @@
 namespace polykern {
 namespace {
 
-std::vector<double> Hedge(const std::vector<double>& losses, double rate) {
+std::vector<double> WeightsByHedge(const std::vector<double>& losses, double rate) {
   std::vector<double> weights(losses.size());
   HedgeWeights(losses, rate, weights);
   return weights;
@@ -130,11 +130,11 @@ TEST(Mixture, WeighsByItsOwnRate) {
   const std::vector<double> state = {1, 3, 0.25};
   std::vector<double> weights(2);
   Mixture(2, Weighting::kHedge, 0.7).Weights(state, weights);
-  EXPECT_EQ(weights, Hedge({1, 3}, 0.7));
+  EXPECT_EQ(weights, WeightsByHedge({1, 3}, 0.7));
   Mixture(2, Weighting::kAggregating, 0.7).Weights(state, weights);
-  EXPECT_EQ(weights, Hedge({1, 3}, 2));
+  EXPECT_EQ(weights, WeightsByHedge({1, 3}, 2));
   Mixture(2, Weighting::kAdaHedge, 0.7).Weights(state, weights);
-  EXPECT_EQ(weights, Hedge({1, 3}, std::log(2.0) / 0.25));
+  EXPECT_EQ(weights, WeightsByHedge({1, 3}, std::log(2.0) / 0.25));
 }
 
 TEST(Mixture, LeavesAdaHedgeAsItIs) {

@@ -29,10 +29,6 @@ constexpr std::chrono::seconds kLookAtLists{1};
 constexpr std::chrono::seconds kCheckEverybody{60};  // certificates expire, too
 constexpr std::chrono::seconds kGoodbye{2};
 
-Rounds::Time Now() {
-  return std::chrono::steady_clock::now();
-}
-
 bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
   const bool number = host.find_first_not_of("0123456789.") == std::string::npos;

@@ -18,6 +18,11 @@
 
 namespace polykern {
 
+/// What the rounds are told.
+inline Rounds::Time Now() {
+  return std::chrono::steady_clock::now();
+}
+
 /// Bytes of all connections, ever.
 struct TrafficCount {
   std::atomic<std::uint64_t> in{0};
@@ -69,7 +74,7 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
   TrafficCount& traffic_;
   const Verdict who_;
   const std::string certificate_;
-  const Rounds::Time began_ = std::chrono::steady_clock::now();
+  const Rounds::Time began_ = Now();
   std::function<void()> done_;
   std::shared_ptr<ServerCall> self_;
   grpc::ByteBuffer in_;  // the reader's alone

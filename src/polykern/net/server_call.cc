@@ -7,10 +7,6 @@
 namespace polykern {
 namespace {
 
-Rounds::Time Now() {
-  return std::chrono::steady_clock::now();
-}
-
 grpc::Status StatusOf(const Ending& ending) {
   using Kind = Ending::Kind;
   const auto code = [&] {
