@@ -40,7 +40,7 @@ std::string Complaint(const Updates& updates, const ModelShape& shape = kSentSha
 }
 
 /// The rule that they break.
-std::optional<Rule> Broken(const Updates& updates, const ModelShape& shape = kShape) {
+std::optional<Rule> Broken(const Updates& updates, const ModelShape& shape = kSentShape) {
   try {
     CheckUpdates(shape, updates);
   } catch (const BrokenRule& broken) {
