@@ -25,7 +25,7 @@ std::vector<double> Hedge(const std::vector<double>& losses, double rate) {
   return weights;
 }
 
-double Sum(const std::vector<double>& values) {
+double TotalWeight(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum;
@@ -44,7 +44,7 @@ TEST(Hedge, EqualsPlainProductsOnShortRuns) {
       }
       const auto weights = Hedge(losses, rate);
       for (std::size_t i = 0; i < losses.size(); ++i) {
-        EXPECT_NEAR(weights[i], plain[i] / Sum(plain), 1e-13);
+        EXPECT_NEAR(weights[i], plain[i] / TotalWeight(plain), 1e-13);
       }
     }
   }
@@ -217,7 +217,7 @@ TEST(AdaHedge, StaysFiniteWithOneExpertAndWithHugeLosses) {
     Play play(experts);
     for (int t = 0; t < 300; ++t) {
       play.ada.Weights(play.losses, play.weights);
-      EXPECT_NEAR(Sum(play.weights), 1, 1e-14);
+      EXPECT_NEAR(TotalWeight(play.weights), 1, 1e-14);
       std::vector<double> step(experts);
       for (double& loss : step) loss = 1e12 * random.Uniform();
       play.Step(step);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <string>
-#include <utility>
 
 #include "polykern/algorithms/broken_rule.h"
 
@@ -32,27 +32,27 @@ void Coordinator::Check(const Updates& updates) {
     throw BrokenRule(Rule::kStep, "an update answers step " + std::to_string(updates.step) +
                                       ", but the server is at step " + std::to_string(step));
   }
-  std::vector<std::uint64_t> before;  // of clients of this batch, marked as having answered
-  before.reserve(updates.size());
-  try {
-    for (const std::uint64_t client : updates.clients) {
-      const std::uint64_t own = client - first_client_;  // too large as well if it is below
-      if (own >= answered_.size()) {
-        throw BrokenRule(Rule::kClient, "client " + std::to_string(client) + " is not known here");
-      }
-      if (answered_[own] > updates.step) {
-        throw BrokenRule(Rule::kTwice, "client " + std::to_string(client) +
-                                           " has already answered step " +
-                                           std::to_string(answered_[own] - 1));
-      }
-      before.push_back(std::exchange(answered_[own], updates.step + 1));
+  const auto twice = [](std::uint64_t client, std::uint64_t answered) {
+    throw BrokenRule(Rule::kTwice, "client " + std::to_string(client) +
+                                       " has already answered step " + std::to_string(answered));
+  };
+  for (const std::uint64_t client : updates.clients) {
+    const std::uint64_t own = client - first_client_;  // too large as well if it is below
+    if (own >= answered_.size()) {
+      throw BrokenRule(Rule::kClient, "client " + std::to_string(client) + " is not known here");
     }
-    CheckUpdates(shape_, updates);
-  } catch (const Error&) {
-    for (std::size_t c = 0; c < before.size(); ++c) {
-      answered_[updates.clients[c] - first_client_] = before[c];
-    }
-    throw;
+    if (answered_[own] > updates.step) twice(client, answered_[own] - 1);
+  }
+  // Clients that go upwards, as mostly, are distinct.
+  if (!std::ranges::is_sorted(updates.clients, std::less_equal<>())) {
+    std::vector<std::uint64_t> sorted = updates.clients;
+    std::ranges::sort(sorted);
+    const auto pair = std::ranges::adjacent_find(sorted);
+    if (pair != sorted.end()) twice(*pair, updates.step);
+  }
+  CheckUpdates(shape_, updates);
+  for (const std::uint64_t client : updates.clients) {
+    answered_[client - first_client_] = updates.step + 1;
   }
 }
 
