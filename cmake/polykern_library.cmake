@@ -17,7 +17,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(polykern_warnings INTERFACE
     -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
-if(CMAKE_UNITY_BUILD)  # GCC takes the sources of a unity file for headers
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it takes the sources of a unity file for headers
   target_compile_options(polykern_warnings INTERFACE -Wno-subobject-linkage)
 endif()
 
