@@ -40,7 +40,7 @@ def test_it_loads_another_server_with_its_clients(polykern, federation):
 @pytest.mark.parametrize("options, words", [
     (["--server", "127.0.0.1:1"], "--server needs --certificates"),
     (["--server", "127.0.0.1:1", "--certificates", "."], "there are 0 clients' folders, not 100"),
-    (["--folder", "nowhere"], "nowhere/polykern_load_"),
+    (["--folder", "nowhere"], "nowhere: no folder can be made there"),
     (["--algorithm", "none"], "the server did not start"),
 ])
 def test_what_cannot_work_is_said_in_a_line(polykern, options, words):

@@ -276,6 +276,14 @@ def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federati
     assert largest == 60  # to the newest, with all that it had missed
 
 
+@pytest.mark.parametrize("listen", ["127.0.0.1:65536", "127.0.0.1:99999", "127.0.0.1:", "127.0.0.1", "127.0.0.1:x"])
+def test_an_address_without_a_port_is_no_address(listen, tmp_path):
+    serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen", listen]
+    done = subprocess.run([POLYKERN, *serve], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"polykern: --listen {listen}: not of the form HOST:PORT, port 0 to 65535"
+
+
 def test_what_is_not_closed_is_said_aloud(federation, tmp_path):
     f = federation("pof-mkl", clients=1)
     serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen"]

@@ -35,6 +35,13 @@ bool IsLoopback(const std::string& listen) {
   return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
 }
 
+/// gRPC would take the port's last 16 bits.
+bool HasPort(const std::string& listen) {
+  const std::string port = listen.substr(listen.rfind(':') + 1);
+  return listen.find(':') != std::string::npos && !port.empty() && port.size() <= 5 &&
+         port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535;
+}
+
 std::shared_ptr<grpc::ServerCredentials> Credentials(const AuthorityPaths& paths) {
   const KeyPair server{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
   CheckKeyPair(server, paths.server_certificate);
@@ -55,6 +62,9 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
  public:
   Service(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
       : options_(options), rounds_(rounds) {
+    if (!HasPort(options.listen)) {
+      throw Error("--listen " + options.listen + ": not of the form HOST:PORT, port 0 to 65535");
+    }
     if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
       throw Error("--insecure listens on the loopback only, not on " + options.listen +
                   "; use certificates (polykern pki init), or listen on 127.0.0.1");
