@@ -168,6 +168,7 @@ void Execute(ServeOptions o) {
   const ConfigurationTexts texts = ToTexts(o.federation);
   const FederationConfiguration federation = FromTexts(texts);  // what clients will understand
   const auto algorithm = MakeAlgorithm(federation);
+  CheckListen(o.server);
   Store store(o.store, texts);
   ServerLog log(o.log);
   o.rounds.observer = &log;

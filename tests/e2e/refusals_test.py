@@ -282,6 +282,7 @@ def test_an_address_without_a_port_is_no_address(listen, tmp_path):
     done = subprocess.run([POLYKERN, *serve], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"polykern: --listen {listen}: not of the form HOST:PORT, port 0 to 65535"
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_not_closed_is_said_aloud(federation, tmp_path):

@@ -58,17 +58,21 @@ std::string Text(grpc::string_ref text) {
 
 }  // namespace
 
+void CheckListen(const ServerOptions& options) {
+  if (!HasPort(options.listen)) {
+    throw Error("--listen " + options.listen + ": not of the form HOST:PORT, port 0 to 65535");
+  }
+  if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
+    throw Error("--insecure listens on the loopback only, not on " + options.listen +
+                "; use certificates (polykern pki init), or listen on 127.0.0.1");
+  }
+}
+
 class FederationServer::Service final : public grpc::CallbackGenericService {
  public:
   Service(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
       : options_(options), rounds_(rounds) {
-    if (!HasPort(options.listen)) {
-      throw Error("--listen " + options.listen + ": not of the form HOST:PORT, port 0 to 65535");
-    }
-    if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
-      throw Error("--insecure listens on the loopback only, not on " + options.listen +
-                  "; use certificates (polykern pki init), or listen on 127.0.0.1");
-    }
+    CheckListen(options);
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
     if (!options.insecure) {
       const AuthorityPaths paths(options.certificates);

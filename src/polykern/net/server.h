@@ -29,6 +29,10 @@ struct ServerTraffic {
   std::uint64_t bytes_out = 0;
 };
 
+/// Throws Error unless the address has a port, and is of the loopback if it must be. Changes
+/// nothing.
+void CheckListen(const ServerOptions& options);
+
 /// A federation's front door: gRPC with mutual TLS in front of Rounds. Listens from construction to
 /// destruction, on threads of its own; revoked clients are put out without a restart.
 ///
