@@ -1,6 +1,6 @@
 // Linked into test programs: POLYKERN_TARGET=AVX2 makes the library use that vector unit alone.
-// A target this machine does not have ends the program with 77, which CTest takes for "skipped",
-// and so does the best it has, with which all tests run anyway.
+// A target this machine does not have ends the program with 77, which CTest takes for "skipped";
+// so does the best it has, with which all tests run anyway.
 #include <cstdlib>
 #include <iostream>
 #include <string>
