@@ -30,7 +30,7 @@ void SimulationStep(benchmark::State& state, const BenchSetting& setting) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(setting.clients));
 }
 
-const bool kRegistered = [] {
+const bool kSimulationsRegistered = [] {
   for (const BenchSetting& setting : BenchSettings()) {
     if (setting.name == "uji") continue;  // needs its real rows: polykern bench
     const std::string name = "SimulationStep/" + setting.name;
