@@ -186,7 +186,7 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["serve", *SCALED[:-1], "3000:0"], '--target-range of "power" must be finite, the low end first'),
         (["serve", "--dimension", "1", "--quorum", "some"], "--quorum 'some'"),
         (["serve", "--dimension", "1", "--certificates", "nowhere"], "nowhere/ca.crt"),
-        (["serve", "--dimension", "1", "--insecure", "--listen", "127.0.0.1:nothing"], "cannot listen on 127.0.0.1:nothing"),
+        (["serve", "--dimension", "1", "--insecure", "--listen", "127.0.0.1:nothing"], "--listen 127.0.0.1:nothing: not of the form HOST:PORT"),
     ]:
         done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
