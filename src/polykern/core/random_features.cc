@@ -221,8 +221,9 @@ class Evaluation {
     const std::size_t whole = features / kRun * kRun;
     const std::size_t size = bank_.groups() * row_size_;
     float* out = Aligned(scratch_.theta, 2 * size);
-    if (bank_.kernels() % kGroup != 0 || whole < features) std::fill_n(out, 2 * size, 0.0F);
     for (float* part : {out, out + size}) {
+      if (whole < features) std::fill_n(part, size, 0.0F);
+      if (bank_.kernels() % kGroup != 0) std::fill_n(part + size - row_size_, row_size_, 0.0F);
       const float* HWY_RESTRICT in = job_.theta.data() + (part == out ? 0 : features);
       for (std::size_t i = 0; i < bank_.kernels(); ++i, in += bank_.feature_size()) {
         float* HWY_RESTRICT run = part + i / kGroup * row_size_ + i % kGroup * kRun;
