@@ -62,7 +62,14 @@ void RunStore::Keep(const std::string& name, const std::string& settings,
 
 void RunStore::Forget(const std::string& name, const std::string& settings) const {
   std::error_code ignored;
-  std::filesystem::remove(std::filesystem::path(folder_) / FileName(name, settings), ignored);
+  const std::string file = FileName(name, settings);
+  std::filesystem::remove(std::filesystem::path(folder_) / file, ignored);
+  // What a process that was killed while it wrote has left.
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    if (entry.path().filename().string().starts_with("." + file + ".tmp")) {
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
   std::filesystem::remove(folder_, ignored);  // fails, rightly, if it is not empty
 }
 

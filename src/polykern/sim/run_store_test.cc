@@ -70,6 +70,19 @@ TEST_F(Runs, ThatAreDamagedAnywhereCountAsNone) {
   EXPECT_TRUE(store.Find("a", "s", damaged));
 }
 
+TEST_F(Runs, AreForgottenWithWhatAKilledProcessLeftOfThem) {
+  const std::string inner = folder_.At("partial");
+  const RunStore store(inner);
+  store.Keep("a", "{}", "{}");
+  store.Keep("b", "{}", "{}");
+  const std::string file = fs::directory_iterator(inner)->path().filename();
+  std::ofstream(inner + "/." + file + ".tmp4711") << "{";
+  store.Forget("a", "{}");
+  EXPECT_TRUE(fs::exists(inner));  // with b
+  store.Forget("b", "{}");
+  EXPECT_FALSE(fs::exists(inner));
+}
+
 TEST(RowSettings, TellEverySettingApartButNotTheThreads) {
   const Row row;
   const ExperimentOptions options;
