@@ -30,31 +30,42 @@ float* Aligned(std::vector<FloatLanes>& buffer, std::size_t count) {
   return buffer.data()->lane;
 }
 
-/// At least ||x||, of `count` numbers that may belong to several samples of `dimension` numbers.
-/// Infinite if one is not finite. In double, so that neither tiny nor huge samples lose it.
-double NormBound(const float* x, std::size_t count, std::size_t dimension) {
+/// True for NaN as well.
+HWY_INLINE hn::Mask<Tag> NotZero(Vec value) {
+  return hn::Not(hn::Eq(value, hn::Zero(Tag())));
+}
+
+/// What a look at all samples tells.
+struct Overview {
+  double norm;  // none is longer; infinite if a number is not finite
+  bool sparse;  // leaving out the zeros pays: it costs a load for every multiplication
+};
+
+Overview LookAt(std::span<const float> x, std::size_t dimension) {
   const Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
   const Vec infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
   Vec most = hn::Zero(tag);
+  std::size_t filled = 0;
   const auto take = [&](Vec value) {
     most = hn::Max(most, hn::IfThenElse(hn::IsNaN(value), infinity, hn::Abs(value)));
   };
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) take(hn::LoadU(tag, x + i));
-  for (; i < count; ++i) take(hn::Set(tag, x[i]));
-  return std::sqrt(static_cast<double>(dimension)) *
-         static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, most)));
-}
-
-/// True if leaving out the zeros pays: it costs a load for every multiplication.
-bool IsSparse(const KernelBank& bank, const FeatureJob& job) {
+  for (; i + lanes <= x.size(); i += lanes) {
+    const Vec value = hn::LoadU(tag, x.data() + i);
+    take(value);
+    filled += hn::CountTrue(tag, NotZero(value));
+  }
+  for (; i < x.size(); ++i) {
+    take(hn::Set(tag, x[i]));
+    filled += x[i] != 0 ? 1 : 0;
+  }
   constexpr std::size_t kLeastDimension = 32;
   constexpr std::size_t kLeastZeros = 4;  // columns per column that is not 0
-  if (bank.dimension() < kLeastDimension || !bank.SharedFrequencies().empty()) return false;
-  std::size_t filled = 0;
-  for (const float value : job.x) filled += value != 0 ? 1 : 0;
-  return filled * kLeastZeros <= job.x.size();
+  // In double, so that neither tiny nor huge samples lose their norm.
+  return {std::sqrt(static_cast<double>(dimension)) *
+              static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, most))),
+          dimension >= kLeastDimension && filled * kLeastZeros <= x.size()};
 }
 
 /// One call of EvaluateKernels.
@@ -64,15 +75,14 @@ class Evaluation {
       : bank_(bank),
         job_(job),
         scratch_(scratch),
-        sparse_(IsSparse(bank, job)),
+        seen_(LookAt(job.x, bank.dimension())),
         scale_(1 / std::sqrt(static_cast<float>(bank.features()))),
-        norm_(NormBound(job.x.data(), job.x.size(), bank.dimension())),
         row_size_(bank.row_vectors() * kRowLanes) {
     angle_ = Aligned(scratch.angle, kMostClients * row_size_);
     unwanted_ = Aligned(scratch.unwanted, bank.feature_size());
     SplitTheta();
     NotePlaces();
-    if (sparse_) FindColumns();
+    if (seen_.sparse) FindColumns();
     if (!bank.SharedFrequencies().empty()) ProjectShared();
   }
 
@@ -97,7 +107,7 @@ class Evaluation {
   void ForEachTile(const Work& work) const {
     for (std::size_t first = 0; first < job_.clients;) {
       const std::size_t left = job_.clients - first;
-      if (sparse_) {
+      if (seen_.sparse) {
         const std::size_t start = scratch_.starts[first];
         work(SparseSample{scratch_.columns.data() + start, scratch_.values.data() + start,
                           scratch_.starts[first + 1] - start},
@@ -210,7 +220,8 @@ class Evaluation {
     bool large = false;
     for (std::size_t q = 0; q < KernelsOf(group); ++q) {
       const float longest = bank_.LongestFrequency(group * kGroup + q);
-      large = large || !(static_cast<double>(longest) * norm_ < static_cast<double>(kLargeAngle));
+      large =
+          large || !(static_cast<double>(longest) * seen_.norm < static_cast<double>(kLargeAngle));
     }
     return large;
   }
@@ -248,26 +259,40 @@ class Evaluation {
 
   /// The columns of a sample that are not 0, client after client.
   void FindColumns() {
+    const Tag tag;
+    const std::size_t lanes = hn::Lanes(tag);
+    const std::size_t columns = bank_.dimension();
     scratch_.starts.assign(1, 0);
-    scratch_.columns.clear();
-    scratch_.values.clear();
-    for (std::size_t k = 0; k < job_.clients; ++k) {
-      for (std::size_t c = 0; c < bank_.dimension(); ++c) {
-        const float value = job_.x[k * bank_.dimension() + c];
-        if (value == 0) continue;
-        scratch_.columns.push_back(static_cast<std::uint32_t>(c));
-        scratch_.values.push_back(value);
+    scratch_.columns.resize(job_.x.size());
+    scratch_.values.resize(job_.x.size());
+    std::size_t found = 0;
+    const float* x = job_.x.data();
+    const auto note = [&](std::size_t c) {
+      scratch_.columns[found] = static_cast<std::uint32_t>(c);
+      scratch_.values[found++] = x[c];
+    };
+    for (std::size_t k = 0; k < job_.clients; ++k, x += columns) {
+      std::size_t c = 0;
+      for (; c + lanes <= columns; c += lanes) {
+        const auto filled = NotZero(hn::LoadU(tag, x + c));
+        std::uint8_t bytes[8] = {};
+        hn::StoreMaskBits(tag, filled, bytes);
+        for (unsigned bits = bytes[0] | bytes[1] << 8; bits != 0; bits &= bits - 1) {
+          note(c + static_cast<std::size_t>(std::countr_zero(bits)));
+        }
       }
-      scratch_.starts.push_back(scratch_.columns.size());
+      for (; c < columns; ++c) {
+        if (x[c] != 0) note(c);
+      }
+      scratch_.starts.push_back(found);
     }
   }
 
   const KernelBank& bank_;
   const FeatureJob& job_;
   FeatureScratch& scratch_;
-  bool sparse_;
+  Overview seen_;
   float scale_;           // 1 / sqrt(D)
-  double norm_;           // no sample is longer
   std::size_t row_size_;  // floats
   float* angle_;
   float* unwanted_;

@@ -60,12 +60,17 @@ TEST(RandomFeatures, OfAClientDoNotDependOnItsCohortOnAnyTarget) {
   }
 }
 
-/// Samples of which only every `gap`-th column is not 0, here and there none at all.
-Scene SparseScene(std::size_t clients, std::size_t features, std::size_t gap) {
-  Scene scene = RandomScene(clients, 19, features, 60, 3);
-  for (std::size_t k = 0; k < clients; ++k) {
+/// The paper's dictionary over one draw.
+Scene SharedScene(std::size_t clients, std::size_t features, std::size_t dimension) {
+  return SceneOf(KernelBank(MakeDictionary("gaussian", 19), dimension, features, 5, Draw::kShared),
+                 clients, 3);
+}
+
+/// Leaves only every ninth of 60 columns, here and there none at all.
+Scene ThinnedOut(Scene scene) {
+  for (std::size_t k = 0; k < scene.clients(); ++k) {
     for (std::size_t c = 0; c < 60; ++c) {
-      if (k % 7 == 3 || (c + k) % gap != 0) scene.x[k * 60 + c] = 0;
+      if (k % 7 == 3 || (c + k) % 9 != 0) scene.x[k * 60 + c] = 0;
     }
   }
   return scene;
@@ -75,26 +80,29 @@ TEST(RandomFeatures, OfSparseSamplesHaveTheBitsOfTheDensePathOnEveryTarget) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const OnlyTarget only(target);
     for (const std::size_t features : {1U, 4U, 7U, 8U, 13U}) {
-      const Scene sparse = SparseScene(21, features, 9);
-      // A full sample beside each sparse one: so the cohort takes the dense path.
-      const Scene full = RandomScene(21, 19, features, 60, 3);
-      std::vector<std::size_t> all(21);
-      std::iota(all.begin(), all.end(), std::size_t{0});
-      Scene both = sparse;
-      both.x.insert(both.x.end(), full.x.begin(), full.x.end());
-      for (std::size_t k = 0; k < 21; ++k) both.first.push_back(both.wanted.size());
-      const Output fast = sparse.Evaluate();
-      const Output slow = both.Evaluate();
-      for (std::size_t k = 0; k < 21; ++k) {
-        ASSERT_EQ(ClientBits(sparse, fast, k), ClientBits(both, slow, k))
-            << hwy::TargetName(target) << " client " << k;
+      for (const Scene& full :
+           {RandomScene(21, 19, features, 60, 3), SharedScene(21, features, 60)}) {
+        Scene sparse = ThinnedOut(full);
+        sparse.x[5 * 60 + 4] = std::numeric_limits<float>::quiet_NaN();  // it is not 0
+        // A full sample beside each sparse one: so the cohort takes the dense path.
+        Scene both = sparse;
+        both.x.insert(both.x.end(), full.x.begin(), full.x.end());
+        for (std::size_t k = 0; k < 21; ++k) both.first.push_back(both.wanted.size());
+        const Output fast = sparse.Evaluate();
+        const Output slow = both.Evaluate();
+        EXPECT_TRUE(std::isnan(fast.f[5 * 19]));
+        for (std::size_t k = 0; k < 21; ++k) {
+          if (k == 5) continue;
+          ASSERT_EQ(ClientBits(sparse, fast, k), ClientBits(both, slow, k))
+              << hwy::TargetName(target) << " client " << k;
+        }
       }
     }
   }
 }
 
 TEST(RandomFeatures, OfASparseSampleReduceLargeAngles) {
-  Scene scene = SparseScene(6, 5, 9);
+  Scene scene = ThinnedOut(RandomScene(6, 19, 5, 60, 3));
   for (std::size_t k = 0; k < 6; ++k) scene.x[k * 60 + (9 - k) % 9] = 1e6F;
   const Output out = scene.Evaluate();
   for (std::size_t k = 0; k < 6; ++k) {
@@ -111,12 +119,6 @@ TEST(RandomFeatures, OfASparseSampleReduceLargeAngles) {
       }
     }
   }
-}
-
-/// The paper's dictionary over one draw.
-Scene SharedScene(std::size_t clients, std::size_t features, std::size_t dimension) {
-  return SceneOf(KernelBank(MakeDictionary("gaussian", 19), dimension, features, 5, Draw::kShared),
-                 clients, 3);
 }
 
 TEST(RandomFeatures, OfASharedDrawEqualTheSlowVersionInDouble) {
