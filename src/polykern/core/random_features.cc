@@ -41,7 +41,7 @@ struct Overview {
   bool sparse;  // leaving out the zeros pays: it costs a load for every multiplication
 };
 
-Overview LookAt(std::span<const float> x, std::size_t dimension) {
+Overview LookAt(const KernelBank& bank, std::span<const float> x) {
   const Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
   const Vec infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
@@ -61,11 +61,13 @@ Overview LookAt(std::span<const float> x, std::size_t dimension) {
     filled += x[i] != 0 ? 1 : 0;
   }
   constexpr std::size_t kLeastDimension = 32;
-  constexpr std::size_t kLeastZeros = 4;  // columns per column that is not 0
+  constexpr std::size_t kLeastShared = 5;  // vectors; finding the columns costs as much as four
+  constexpr std::size_t kLeastZeros = 4;   // columns per column that is not 0
+  const bool long_rows = bank.SharedFrequencies().empty() || bank.shared_vectors() >= kLeastShared;
   // In double, so that neither tiny nor huge samples lose their norm.
-  return {std::sqrt(static_cast<double>(dimension)) *
+  return {std::sqrt(static_cast<double>(bank.dimension())) *
               static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, most))),
-          dimension >= kLeastDimension && filled * kLeastZeros <= x.size()};
+          bank.dimension() >= kLeastDimension && long_rows && filled * kLeastZeros <= x.size()};
 }
 
 /// One call of EvaluateKernels.
@@ -75,7 +77,7 @@ class Evaluation {
       : bank_(bank),
         job_(job),
         scratch_(scratch),
-        seen_(LookAt(job.x, bank.dimension())),
+        seen_(LookAt(bank, job.x)),
         scale_(1 / std::sqrt(static_cast<float>(bank.features()))),
         row_size_(bank.row_vectors() * kRowLanes) {
     angle_ = Aligned(scratch.angle, kMostClients * row_size_);
@@ -86,9 +88,12 @@ class Evaluation {
     if (!bank.SharedFrequencies().empty()) ProjectShared();
   }
 
-  /// Group after group of kernels for all clients, so that its frequencies come from memory once.
+  /// Group after group of kernels for all clients, so that its frequencies come from memory once;
+  /// every other time backwards, so that those that were used last come from the cache.
   void Run() {
-    for (std::size_t group = 0; group < bank_.groups(); ++group) {
+    scratch_.backwards = !scratch_.backwards;
+    for (std::size_t g = 0; g < bank_.groups(); ++g) {
+      const std::size_t group = scratch_.backwards ? bank_.groups() - 1 - g : g;
       const bool large = MayBeLarge(group);
       ForEachTile([&](const auto& samples, std::size_t first, std::size_t count) {
         Project(group, samples, first, count);

@@ -19,6 +19,7 @@ struct FeatureScratch {
   std::vector<std::size_t> starts;     ///< sparse samples: per client, where its columns begin
   std::vector<std::uint32_t> columns;  ///< those that are not 0
   std::vector<float> values;           ///< what is in them
+  bool backwards = false;              ///< the order of the last call
 };
 
 /// The samples of a cohort and what is to be computed from them.

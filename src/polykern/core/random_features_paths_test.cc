@@ -79,7 +79,7 @@ Scene ThinnedOut(Scene scene) {
 TEST(RandomFeatures, OfSparseSamplesHaveTheBitsOfTheDensePathOnEveryTarget) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     const OnlyTarget only(target);
-    for (const std::size_t features : {1U, 4U, 7U, 8U, 13U}) {
+    for (const std::size_t features : {1U, 4U, 7U, 8U, 13U, 70U}) {
       for (const Scene& full :
            {RandomScene(21, 19, features, 60, 3), SharedScene(21, features, 60)}) {
         Scene sparse = ThinnedOut(full);
