@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/unroll.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
@@ -32,34 +34,58 @@ bool Within(const float* values, std::size_t count, float limit) {
   return all;
 }
 
+/// sums[i] += round(values[i] / kUnit), and the same for the next count values: kTerms times.
+template <int kTerms>
+void AddTerms(const float* HWY_RESTRICT values, std::size_t count,
+              std::uint64_t* HWY_RESTRICT sums) {
+  const hn::CappedTag<double, 8> tag;
+  const hn::Rebind<float, decltype(tag)> half;
+  const hn::RebindToUnsigned<decltype(tag)> integers;
+  const std::size_t lanes = hn::Lanes(tag);
+  // Adding 1.5 * 2^52 * kUnit leaves round(value / kUnit) in the low bits; what it leaves in the
+  // others is taken away once. Unsigned, because these overflow on the way.
+  const double magic = 0x1.8p52 * ExactSum::kUnit;
+  const std::uint64_t excess = kTerms * std::bit_cast<std::uint64_t>(magic);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto sum = hn::Sub(hn::LoadU(integers, sums + i), hn::Set(integers, excess));
+    POLYKERN_UNROLL
+    for (int t = 0; t < kTerms; ++t) {
+      const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + t * count + i));
+      sum = hn::Add(sum, hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic))));
+    }
+    hn::StoreU(sum, integers, sums + i);
+  }
+  for (; i < count; ++i) {
+    sums[i] -= excess;
+    for (int t = 0; t < kTerms; ++t) {
+      sums[i] += std::bit_cast<std::uint64_t>(static_cast<double>(values[t * count + i]) + magic);
+    }
+  }
+}
+
 /// Row which[r] of the sums += round(row r of values / kUnit).
 void AddRounded(const float* values, std::span<const std::uint32_t> which, std::size_t width,
                 std::int64_t* all_sums) {
-  const hn::CappedTag<double, 8> tag;
-  const hn::Rebind<float, decltype(tag)> half;
-  const hn::RebindToSigned<decltype(tag)> integers;
-  const std::size_t lanes = hn::Lanes(tag);
-  // Adding 1.5 * 2^52 * kUnit leaves round(value / kUnit) in the low bits.
-  const double magic = 0x1.8p52 * ExactSum::kUnit;
-  const auto magic_bits = std::bit_cast<std::int64_t>(magic);
+  auto* sums = reinterpret_cast<std::uint64_t*>(all_sums);  // the same type but for the sign
   for (std::size_t r = 0; r < which.size();) {
     // Neighbouring rows that go to neighbouring rows are one long row.
     std::size_t end = r + 1;
     while (end < which.size() && which[end] == which[end - 1] + 1) ++end;
-    const std::size_t count = (end - r) * width;
-    std::int64_t* sums = all_sums + which[r] * width;
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const auto value = hn::PromoteTo(tag, hn::LoadU(half, values + i));
-      const auto bits = hn::BitCast(integers, hn::Add(value, hn::Set(tag, magic)));
-      const auto rounded = hn::Sub(bits, hn::Set(integers, magic_bits));
-      hn::StoreU(hn::Add(hn::LoadU(integers, sums + i), rounded), integers, sums + i);
-    }
-    for (; i < count; ++i) {
-      sums[i] += std::bit_cast<std::int64_t>(static_cast<double>(values[i]) + magic) - magic_bits;
-    }
-    values += count;
-    r = end;
+    // What goes to the same place right after it is added at once.
+    const std::size_t rows = end - r;
+    const auto again = [&](std::size_t terms) {
+      const auto first = which.subspan(r, rows);
+      return r + (terms + 1) * rows <= which.size() &&
+             std::ranges::equal(first, which.subspan(r + terms * rows, rows));
+    };
+    const std::size_t count = rows * width;
+    const std::size_t terms = !again(1) ? 1 : again(2) && again(3) ? 4 : 2;
+    (terms == 1   ? AddTerms<1>
+     : terms == 2 ? AddTerms<2>
+                  : AddTerms<4>)(values, count, sums + which[r] * width);
+    values += terms * count;
+    r += terms * rows;
   }
 }
 

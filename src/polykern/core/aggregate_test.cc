@@ -151,20 +151,30 @@ TEST(ExactSum, FindsOneBadNumberAnywhereOnEveryTarget) {
 }
 
 TEST(ExactSum, AddsRowsWhereItIsToldOnEveryTarget) {
-  OnEveryTarget([] {
+  std::vector<std::vector<std::uint32_t>> places = {{1, 3, 1, 2, 3}, {0, 1, 0, 1, 2}, {2}};
+  for (std::size_t times = 1; times <= 9; ++times) {  // the same rows again and again
+    auto& one = places.emplace_back();
+    auto& three = places.emplace_back();
+    for (std::size_t t = 0; t < times; ++t) {
+      one.push_back(2);
+      three.insert(three.end(), {1, 2, 3});
+    }
+  }
+  OnEveryTarget([&] {
     for (std::size_t width = 1; width < 40; ++width) {
       Random random(8, Purpose::kTest, width);
-      std::vector<float> values(5 * width);
-      for (float& value : values) value = static_cast<float>(2 * random.Uniform() - 1);
-      const std::vector<std::uint32_t> which = {1, 3, 1, 2, 3};
-      ExactSum sum(4 * width);
-      sum.Add(values, which);
-      sum.Add(values, which);
-      std::vector<double> expected(4 * width);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        expected[which[i / width] * width + i % width] += 2 * Rounded(values[i]);
+      for (const auto& which : places) {
+        std::vector<float> values(which.size() * width);
+        for (float& value : values) value = static_cast<float>(1000 * random.Uniform() - 500);
+        ExactSum sum(4 * width);
+        sum.Add(values, which);
+        sum.Add(values, which);
+        std::vector<double> expected(4 * width);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          expected[which[i / width] * width + i % width] += 2 * Rounded(values[i]);
+        }
+        for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(sum[i], expected[i]);
       }
-      for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(sum[i], expected[i]);
     }
   });
 }
