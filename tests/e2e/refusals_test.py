@@ -150,14 +150,15 @@ def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):
         other.send(update(v1))
     model = again.read().model
     assert model.step == 1 and all(abs(v + 0.01) < 1e-7 for v in model.values)  # the mean of three
-    again.send(update(v1))  # late
+    again.send(update(v1))  # late, and the second time on this connection
+    assert "answered already" in again.read().verdict.reason
     again.send(update(v1, step=1))
     for other in others:
         assert other.read().model.step == 1
         other.send(update(v1, step=1))
     assert again.read().model.step == 2
     assert {c["accepted"] for c in clients_of(f).values()} == {2}
-    assert clients_of(f)["station-0"]["rejected"] == 2
+    assert clients_of(f)["station-0"]["rejected"] == 3
 
 
 def test_bad_updates_are_answered_and_their_sender_sent_away(federation, raw, v1):
@@ -183,6 +184,30 @@ def test_bad_updates_are_answered_and_their_sender_sent_away(federation, raw, v1
     model = good.read().model  # untouched by all that
     assert model.step == 1 and all(abs(v + 0.01) < 1e-7 for v in model.values)
     assert clients_of(f)["station-0"]["rejected"] == 5
+
+
+def test_a_flood_of_late_updates_is_answered_and_its_sender_sent_away(federation, raw, v1):
+    f = federation("pof-mkl", clients=3)
+    f.serve("--quorum", "1", "--deadline", "0")
+    good = raw(f, "station-1")
+    good.read()
+    for step in range(9):
+        good.send(update(v1, step=step))
+        assert good.read().model.step == step + 1
+    for name, steps, words in (("station-0", [8] * 6, "step 8 is answered already"),
+                               ("station-2", range(7), "step 2 was over before this connection began at step 9")):
+        flood = raw(f, name)
+        assert flood.read().welcome.model.step == 9
+        for step in steps:
+            flood.send(update(v1, step=step))
+        assert words in flood.read().verdict.reason
+        assert flood.status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert raw(f, name).status()[0] == grpc.StatusCode.RESOURCE_EXHAUSTED
+    good.send(update(v1, step=9))
+    assert good.read().model.step == 10  # it noticed nothing
+    counts = clients_of(f)
+    assert [counts[n]["rejected"] for n in f.names] == [5, 0, 5]
+    assert [counts[n]["accepted"] for n in f.names] == [0, 10, 0]
 
 
 def test_bytes_that_are_no_message_end_the_connection(served, raw, v1):

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMostNotes = 8;     // that wait for a client which does not read
 constexpr std::size_t kMostLines = 1000;  // of the log, that wait for the store
+// Of a client with a new connection: its last update again, and an answer to the model it had.
+constexpr std::size_t kMostEarlier = 2;
 
 }  // namespace
 
@@ -147,6 +149,7 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   Link& link = links_[session];
   link.peer = std::move(peer);
   link.version = hello.version;
+  link.began = told_.step;
   std::optional<Ending> refusal = Refusal(name, hello, now);
   std::uint64_t number = 0;
   if (!refusal) {
@@ -176,6 +179,21 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   return session;
 }
 
+/// A client is given a step's model once and answers it once, in the order of the steps. However
+/// slow it is, its answers on one connection are to later and later steps, and all but a few to
+/// models that it was given there. Throws BrokenRule for anything else.
+void Rounds::CheckGiven(const Link& link, std::uint64_t step) {
+  if (step < link.answered) {
+    throw BrokenRule(Rule::kTwice, "step " + std::to_string(step) + " is answered already");
+  }
+  if (step < link.began && link.earlier == kMostEarlier) {
+    throw BrokenRule(Rule::kStep, "step " + std::to_string(step) +
+                                      " was over before this connection began at step " +
+                                      std::to_string(link.began) + ", and " +
+                                      std::to_string(kMostEarlier) + " such updates came already");
+  }
+}
+
 void Rounds::Receive(Session session, Updates updates, Time now) {
   const Locked locked(*this);
   const auto found = links_.find(session);
@@ -184,31 +202,29 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   Client& client = clients_[*link.client];
   const std::uint64_t step = updates.step;
   const bool late = step < told_.step || (step == told_.step && pending_);
-  if (late && (!uses_late() || finished() || !counts_.trouble.empty())) {
+  const bool dropped = late && (!uses_late() || finished() || !counts_.trouble.empty());
+  const bool duplicate = !dropped && step < client.answered;
+  try {
+    CheckGiven(link, step);
+    if (!dropped && finished()) throw BrokenRule(Rule::kEnded, "the federation has ended");
+    updates.clients.assign(1, *link.client);
+    if (!dropped && !duplicate) coordinator_.Receive(updates);
+  } catch (const BrokenRule& broken) {
+    return Violation(link, step, broken, now);
+  }
+  link.answered = step + 1;
+  if (step < link.began) ++link.earlier;
+  if (dropped) {
     ++counts_.late;
     if (!std::exchange(client.awaited, true) && Waited(client)) ++unanswered_;
     return;
   }
-  if (finished()) {
-    return Violation(link, step, {Rule::kEnded, "the federation has ended"}, now);
-  }
-  if (step < client.answered) {
-    if (link.answered <= step) {  // what it sent before the connection was lost did arrive
-      link.answered = step + 1;
-      ++counts_.duplicates;
-      return;
-    }
-    return Violation(link, step,
-                     {Rule::kTwice, "step " + std::to_string(step) + " is answered already"}, now);
-  }
-  updates.clients.assign(1, *link.client);
-  try {
-    coordinator_.Receive(updates);
-  } catch (const BrokenRule& broken) {
-    return Violation(link, step, broken, now);
+  if (duplicate) {  // what it sent before the connection was lost did arrive
+    ++counts_.duplicates;
+    return;
   }
   const bool waited = Waited(client);
-  client.answered = link.answered = step + 1;
+  client.answered = step + 1;
   client.awaited = client.counted = true;
   unanswered_ += static_cast<std::size_t>(Waited(client));
   unanswered_ -= static_cast<std::size_t>(waited);

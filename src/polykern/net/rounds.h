@@ -181,8 +181,10 @@ class Rounds {
     std::shared_ptr<Peer> peer;
     std::uint32_t version = kProtocolVersion;  // that it speaks
     bool welcomed = false;
+    std::uint64_t began = 0;               // the step that was open when it came
     std::uint64_t sent = 0;                // the newest model it was given
     std::uint64_t answered = 0;            // 1 + the last step it answered on this connection
+    std::size_t earlier = 0;               // answers to steps before it came
     std::optional<std::uint64_t> counted;  // the newest of its updates on the disk, if not told
     std::deque<std::string> notes;
     std::optional<Ending> ending;
@@ -218,6 +220,7 @@ class Rounds {
   std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
   void End(Link& link, Ending::Kind kind, const std::string& reason);
   void Detach(Link& link);
+  static void CheckGiven(const Link& link, std::uint64_t step);
   void Violation(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool Waited(const Client& client) const;  ///< in the open step, if it is connected
   bool Due(Time now) const;

@@ -236,6 +236,7 @@ TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
   EXPECT_EQ(step(), 0U);
   EXPECT_EQ(Next(a), std::nullopt);
   Answer(a, 0, 0, 3);  // not taken twice, either
+  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("answered already"));
   EXPECT_EQ(rounds_->status().accepted, 1U);
   now_ += seconds(2);
   rounds_->Tick(now_);
