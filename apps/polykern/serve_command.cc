@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "console.h"
 #include "options.h"
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
 #include "polykern/net/configuration.h"
@@ -25,9 +26,6 @@
 
 namespace polykern {
 namespace {
-
-/// Rates of 1 / sqrt(T) need a T; of a federation without an end, this.
-constexpr std::size_t kEndlessHorizon = 10'000;
 
 /// Everything `polykern serve` can be told.
 struct ServeOptions {

@@ -81,9 +81,6 @@ struct Learner {
   std::unique_ptr<Algorithm> Make(std::size_t horizon, std::uint64_t seed) const;
 };
 
-/// Rates of 1 / sqrt(T) need a T; this, where none is known.
-inline constexpr std::size_t kEndlessHorizon = 10'000;
-
 /// Sets the options that a dictionary names; None leaves one alone. TypeError for a name that is
 /// none of an option, or a value of another type.
 void FillOptions(const py::dict& settings, AlgorithmOptions& options);

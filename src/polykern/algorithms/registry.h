@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -8,6 +9,9 @@
 #include "polykern/algorithms/options.h"
 
 namespace polykern {
+
+/// Rates of 1 / sqrt(T) need a T; this, where none is known.
+inline constexpr std::size_t kEndlessHorizon = 10'000;
 
 /// All algorithm names, in the order they are shown to users.
 std::span<const std::string_view> AlgorithmNames();
