@@ -43,6 +43,7 @@ struct ServeOptions {
   std::string stale = "drop";
   std::string mode = "sync";
   bool has_rounds = false;    ///< a quorum or a deadline was given
+  bool has_norm = false;      ///< a norm was given
   double retry_earliest = 1;  ///< seconds
   double retry_latest = 30;   ///< seconds
   double deadline = 10;       ///< seconds
@@ -109,6 +110,11 @@ void CompleteColumns(ServeOptions& o) {
   }
   if (f.scaling == "range" && (o.columns.empty() || o.ranges.size() != o.columns.size())) {
     throw Error("--scaling range needs --columns, and a --range COLUMN=LOW:HIGH for each of them");
+  }
+  if (f.scaling == "norm" && !o.has_norm) {
+    throw Error(
+        "--scaling norm needs --norm R, the largest norm that a sample's inputs have anywhere; "
+        "--scaling range needs none, but the columns' ranges");
   }
   f.target.name = o.target;
   if (!o.target_range.empty()) {
@@ -332,7 +338,9 @@ void AddServeCommand(CLI::App& program) {
                         },
                         "COLUMN=LOW:HIGH for each input; values outside are clipped")
                     ->delimiter(','));
-  group("Data", serve.add_option("--norm", o->federation.norm, "Largest norm of a sample's inputs")
+  group("Data", serve
+                    .add_option("--norm", o->federation.norm,
+                                "With --scaling norm: the largest norm of a sample's inputs")
                     ->check(CLI::PositiveNumber));
   group("Data", serve.add_option("-t,--target", o->target, "The column to predict"));
   group("Data", serve.add_option("--target-range", o->target_range,
@@ -356,6 +364,7 @@ void AddServeCommand(CLI::App& program) {
             ->capture_default_str());
   serve.callback([o, &serve] {
     o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
+    o->has_norm = serve.count("--norm") > 0;
     Execute(*o);
   });
 }

@@ -192,6 +192,24 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
+def test_inputs_are_divided_by_the_norm_that_was_given_and_by_no_other(trial):
+    done = subprocess.run([POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--dimension", "2", "--scaling",
+                           "norm", "--target-range", "0:1"], cwd=trial.f.folder, capture_output=True, text=True,
+                          timeout=20)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("polykern: --scaling norm needs --norm R, the largest norm")
+    assert not (trial.f.folder / "store.db").exists()
+    made = []
+    for n, norm in enumerate((1, 4)):
+        trial.serve("--dimension", "2", "--scaling", "norm", "--norm", norm, "--target-range", "0:1",
+                    "--store", f"{n}.db")
+        text = "a,b,y\n" + "".join(f"{norm * a / 10},{norm * (1 - a) / 10},0.5\n" for a in range(8))
+        done, predictions = trial.join(text, "--wait")
+        assert done.returncode == 0, done.stderr
+        made.append([p["prediction"] for p in predictions])
+    assert made[0] == made[1] and len(set(made[0])) > 4
+
+
 class Nonsense(grpc.GenericRpcHandler):
     """Answers every call with bytes that are no message; remembers when."""
 
