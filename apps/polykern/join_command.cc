@@ -33,6 +33,7 @@ struct JoinOptions {
   bool wait = false;             ///< every sample waits for a step of its own
   bool no_wait = false;          ///< not even those of a file
   double give_up = 0;            ///< seconds without a connection; 0: never
+  double ask_again = 60;         ///< seconds after a refusal
   double keepalive = 10;         ///< seconds
 };
 
@@ -87,6 +88,7 @@ class Session {
                         o_.reader);
     InputSample sample;
     while (reader.Next(sample)) {
+      TellOfTheServer();
       try {
         if (!sample.problem.empty()) throw UnusableSample(sample.problem);
         Take(sample);
@@ -105,6 +107,22 @@ class Session {
   }
 
  private:
+  /// Beside a stream nobody waits for the server. Says once why it is away or will not have this
+  /// agent, and once that it is there again.
+  void TellOfTheServer() {
+    if (wait_) return;
+    const AgentStatus status = agent_.status();
+    if (status.connected) {
+      if (!told_.empty()) std::cerr << "polykern: connected again" << std::endl;
+      told_.clear();
+    } else if (!status.failure.empty() ? status.failure != told_
+                                       : told_.empty() && !status.trouble.empty()) {
+      told_ = !status.failure.empty() ? status.failure : status.trouble;
+      std::cerr << "polykern: " << told_ << "; predicting with the model of step " << status.step
+                << ", and trying again" << std::endl;
+    }
+  }
+
   [[noreturn]] void Refuse(const InputSample& sample, const std::string& why) const {
     throw UnusableSample((o_.input == "-" ? "standard input" : o_.input) + ", line " +
                          std::to_string(sample.line) + ": " + why);
@@ -164,6 +182,7 @@ class Session {
   std::uint64_t learnt_before_ = 0;  // lines of a file, by an earlier process
   WaitingSamples waiting_;
   Counts counts_;
+  std::string told_;  // of the server, and holds
 };
 
 void Execute(const JoinOptions& o) {
@@ -212,9 +231,14 @@ void AddJoinCommand(CLI::App& program) {
       ->excludes(wait);
   join.add_option("--give-up", o->give_up, "Seconds without a connection (default: never)")
       ->check(CLI::PositiveNumber);
+  join.add_option("--ask-again", o->ask_again,
+                  "Seconds after which a server that refused this agent is asked again")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
   AddKeepaliveOption(join, o->keepalive);
   join.callback([o] {
     o->agent.link.keepalive = Milliseconds(o->keepalive);
+    o->agent.link.refused_wait = Milliseconds(o->ask_again);
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
       throw Error("--certificates is needed: the folder that `polykern pki issue` made");
     }

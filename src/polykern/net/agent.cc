@@ -64,6 +64,7 @@ class Agent::Parts final : public AgentLink::Handler {
     try {
       const ServerMessage message = DecodeServerMessage(bytes);
       const std::lock_guard lock(mutex_);
+      failure_.clear();  // if it still holds, that is found out again
       std::visit([this](const auto& m) { Handle(m); }, message);
       changed_.notify_all();
       return failure_.empty();
@@ -85,12 +86,13 @@ class Agent::Parts final : public AgentLink::Handler {
                                      static_cast<std::uint64_t>(bits) * width / (1ULL << 32));
   }
 
-  void Lost(const std::string& why, bool refused) override {
+  bool Lost(const std::string& why, bool refused) override {
     const std::lock_guard lock(mutex_);
     status_.connected = false;
     status_.trouble = busy_.reason.empty() ? why : busy_.reason;
-    if (refused && failure_.empty()) failure_ = "the server refuses this agent: " + why;
+    if (refused) failure_ = why;
     changed_.notify_all();
+    return !failure_.empty();
   }
 
   // The user's side.

@@ -42,7 +42,8 @@ struct AgentStatus {
   std::uint64_t rejected = 0;  ///< updates the server did not take
   ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
   std::string trouble = {};    ///< why the last connection ended; empty while connected
-  std::string failure = {};    ///< why it will never connect; empty: it may
+  /// Why it cannot connect before somebody has done something about it; empty: it may.
+  std::string failure = {};
 };
 
 /// One client of a federation, beside its data: predicts at once, learns when the label comes, and
@@ -54,8 +55,9 @@ struct AgentStatus {
 ///   const auto prediction = agent.Predict(x);  // x: scaled inputs
 ///   agent.Learn(y);                            // y: the scaled label, when it is known
 ///
-/// While the server is away it goes on predicting with the newest model it has. A step is answered
-/// once: labels that come before the next model are not learnt from; WaitForStep waits for it.
+/// While the server is away it goes on predicting with the newest model it has; also while the
+/// server will not have it, which it asks again from time to time. A step is answered once: labels
+/// that come before the next model are not learnt from; WaitForStep waits for it.
 /// Learn writes the state file before the update is sent, so a process may be killed at any moment:
 /// it goes on where it was, and its answer is sent again if the server has not counted it.
 ///

@@ -27,11 +27,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A number in [0, 1) that no other agent has: agents must not come back all at once.
-double Jitter() {
+/// Between half of it and all, as no other agent: agents must not come back all at once.
+milliseconds AtRandom(milliseconds wait) {
   std::uint32_t bits = 0;
-  if (getrandom(&bits, sizeof bits, 0) != sizeof bits) return 0.5;
-  return static_cast<double>(bits) / 0x1p32;
+  if (getrandom(&bits, sizeof bits, 0) != sizeof bits) bits = 0x80000000;
+  const double share = 0.5 + 0.5 * static_cast<double>(bits) / 0x1p32;
+  return milliseconds(static_cast<std::int64_t>(static_cast<double>(wait.count()) * share));
 }
 
 /// One connection, from its hello to its end. gRPC calls the On-functions.
@@ -142,10 +143,22 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(const LinkOptions& options
   return grpc::SslCredentials(ssl);
 }
 
-bool IsRefusal(grpc::StatusCode code) {
-  using grpc::StatusCode;
-  return code == StatusCode::PERMISSION_DENIED || code == StatusCode::UNAUTHENTICATED ||
-         code == StatusCode::FAILED_PRECONDITION || code == StatusCode::UNIMPLEMENTED;
+/// What a server has against us that will not pass by itself, and what to do; empty: nothing.
+std::string RefusalIn(const grpc::Status& status) {
+  const std::string refusal = "the server refuses this agent: " + status.error_message();
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return refusal +
+             "; it needs another certificate (polykern pki issue), or its name among the server's "
+             "--clients";
+    case grpc::StatusCode::FAILED_PRECONDITION:  // it says what to do
+      return refusal;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return refusal + "; is it a polykern server?";
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -171,23 +184,39 @@ class AgentLink::Parts {
     milliseconds wait = options_.first_wait;
     while (!stop.stop_requested()) {
       bool greeted = false;
+      const std::string unread = ReadCertificates();
       const grpc::Status status = Connect(stop, greeted);
       if (stop.stop_requested()) return;
-      handler_.Lost(status.ok() ? "the server ended the connection" : status.error_message(),
-                    IsRefusal(status.error_code()));
+      const std::string refusal = RefusalIn(status);
+      const std::string why = !refusal.empty() ? refusal
+                              : status.ok()    ? "the server ended the connection"
+                                               : status.error_message();
+      const bool refused = handler_.Lost(why + unread, !refusal.empty());
       // The server was there and only went away: come back soon, unless it sent us away.
       if (greeted && status.error_code() != grpc::StatusCode::ABORTED &&
           status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) {
         wait = options_.first_wait;
       }
       milliseconds now = handler_.Wait();
-      if (now.count() == 0) {
-        now = milliseconds(
-            static_cast<std::int64_t>(static_cast<double>(wait.count()) * (0.5 + 0.5 * Jitter())));
+      if (refused) {
+        now = AtRandom(options_.refused_wait);
+      } else if (now.count() == 0) {
+        now = AtRandom(wait);
         wait = std::min(2 * wait, options_.longest_wait);
       }
       std::unique_lock lock(mutex_);
       pause_.wait_for(lock, stop, now, [] { return false; });
+    }
+  }
+
+  /// Certificates may have been renewed. Those from before stay in use if the files cannot be: then
+  /// it says why, in brackets.
+  std::string ReadCertificates() {
+    try {
+      credentials_ = Credentials(options_);
+      return {};
+    } catch (const Error& error) {
+      return std::string(" (") + error.what() + ")";
     }
   }
 
@@ -225,8 +254,8 @@ class AgentLink::Parts {
 
   const LinkOptions options_;
   Handler& handler_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  std::mutex mutex_;  // for what follows
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;  // the thread's alone, once it runs
+  std::mutex mutex_;                                       // for what follows
   std::condition_variable_any pause_;
   Stream* stream_ = nullptr;
   std::jthread thread_;

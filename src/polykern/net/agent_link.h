@@ -16,11 +16,14 @@ struct LinkOptions {
   /// number between 1/2 and 1.
   std::chrono::milliseconds first_wait{100};
   std::chrono::milliseconds longest_wait{10'000};
+  /// Instead, likewise at random, after a refusal: somebody must do something about it first.
+  std::chrono::milliseconds refused_wait{60'000};
   std::chrono::milliseconds keepalive{10'000};  ///< a silent server is asked whether it is there
 };
 
-/// An agent's connection to its server: connects, and connects again, until destroyed. It carries
-/// bytes and knows nothing of what they mean.
+/// An agent's connection to its server: connects, and connects again, until destroyed, even if the
+/// server will not have it: certificates are read again each time, and may be better then. It
+/// carries bytes and knows nothing of what they mean.
 ///
 /// The constructor throws Error if certificates are missing, damaged or out of their time. Send may
 /// be called from any thread.
@@ -36,8 +39,9 @@ class AgentLink {
     virtual bool Received(std::string_view bytes) = 0;
     /// How long the server wants this agent to stay away; 0: it said nothing.
     virtual std::chrono::milliseconds Wait() = 0;
-    /// The connection ended, or did not come about. `refused`: the server will not have us.
-    virtual void Lost(const std::string& why, bool refused) = 0;
+    /// The connection ended, or did not come about. `refused`: the server will not have us. True
+    /// if that is so, whoever found it out: the next attempt can wait.
+    virtual bool Lost(const std::string& why, bool refused) = 0;
   };
 
   AgentLink(const LinkOptions& options, Handler& handler);
