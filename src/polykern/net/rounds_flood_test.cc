@@ -142,7 +142,7 @@ void RoundsUnderAFlood::BeHonestAndSlow(std::uint64_t seed) {
   SlowAgent slow;
   slow.connection = Join("b");
   std::uint64_t late = 0;
-  for (int n = 0; n < 1000; ++n) {
+  for (int n = 0; n < 500; ++n) {
     switch (random.Below(random.Below(8) == 0 ? 8 : 6)) {
       case 0:
         Send(fast, step());
@@ -177,7 +177,7 @@ void RoundsUnderAFlood::BeHonestAndSlow(std::uint64_t seed) {
     }
     ASSERT_EQ(rounds_->status().rejected, 0U) << "after " << n;
   }
-  EXPECT_GT(late + rounds_->status().late + rounds_->status().used_late, 20U);
+  EXPECT_GT(late + rounds_->status().late + rounds_->status().used_late, 10U);
 }
 
 TEST_F(RoundsUnderAFlood, NeverPunishAnHonestClientHoweverSlow) {
