@@ -202,7 +202,7 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   Client& client = clients_[*link.client];
   const std::uint64_t step = updates.step;
   const bool late = step < told_.step || (step == told_.step && pending_);
-  const bool dropped = late && (!uses_late() || finished() || !counts_.trouble.empty());
+  const bool dropped = late && (!uses_late() || finished());
   const bool duplicate = !dropped && step < client.answered;
   try {
     CheckGiven(link, step);

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/net/file_size_limit-inl.h"
 #include "polykern/net/rounds_fixture-inl.h"
 
 namespace polykern {
@@ -112,6 +113,27 @@ TEST_F(RoundsWithLateUpdates, CountNothingTwiceAfterARestart) {
   AnswerLate(third, 0);
   EXPECT_EQ(rounds_->status().duplicates, 1U);
   EXPECT_EQ(rounds_->status().accepted, 0U);
+}
+
+TEST_F(RoundsWithLateUpdates, CountWhatComesWhileTheDiskIsFullWhenThereIsRoom) {
+  // Its sender waits for a word of it before it sends another.
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Expect<Welcome>(b);
+  const FileSizeLimit limit(1);
+  AnswerLate(a, 0);
+  ASSERT_THAT(rounds_->status().trouble, HasSubstr("the disk is full"));
+  AnswerLate(b, 0);
+  EXPECT_EQ(Next(b), std::nullopt);
+  EXPECT_EQ(step(), 0U);
+  limit.Lift();
+  now_ += std::chrono::seconds(2);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 2U);
+  EXPECT_EQ(Expect<Rejection>(b).reason, "");
+  EXPECT_EQ(AcceptedOf(1), 1U);
+  EXPECT_EQ(rounds_->status().late, 0U);
 }
 
 TEST_F(RoundsWithLateUpdates, ApplyEveryUpdateAsItComesWithoutRounds) {
