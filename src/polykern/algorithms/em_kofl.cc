@@ -73,8 +73,8 @@ class EmKofl final : public Algorithm {
   void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
              Workspace& w) const override {
     const std::size_t drawn = Drawn(broadcast);
-    w.updates.Clear();
-    w.updates.step = broadcast.step;
+    // The block is the one average; everybody knows which kernel it is of.
+    w.updates.Begin(broadcast.step, samples.clients, 1, width_);
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       double* state = samples.state[c];
       const std::span<double> theta = Theta(samples, c);
@@ -85,12 +85,8 @@ class EmKofl final : public Algorithm {
       private_.Step(c, labels[c], keep_, learning_rate_, theta, w);
       state[kLastStep] = static_cast<double>(broadcast.step + 1);
       state[kLastKernel] = static_cast<double>(drawn);
-      for (const double value : theta.subspan(drawn * width_, width_)) {
-        w.updates.values.push_back(static_cast<float>(value));
-      }
-      w.updates.clients.push_back(samples.clients[c]);
-      w.updates.blocks.push_back(0);  // the one average; everybody knows which kernel it is of
-      w.updates.first.push_back(c + 1);
+      RoundToFloat(theta.subspan(drawn * width_, width_),
+                   std::span(w.updates.values).subspan(c * width_, width_));
     }
     w.updates.losses.assign(w.kernel_losses.begin(), w.kernel_losses.end());
   }

@@ -49,16 +49,10 @@ class EveryKernel final : public Algorithm {
     w.predictions.resize(clients);
     w.f.resize(clients * kernels_);
     Updates& u = w.updates;
-    u.step = broadcast.step;
-    u.clients.assign(samples.clients.begin(), samples.clients.end());
-    u.first.resize(clients + 1);
-    for (std::size_t c = 0; c <= clients; ++c) u.first[c] = c * kernels_;
-    u.blocks.resize(clients * kernels_);
+    u.Begin(broadcast.step, samples.clients, kernels_, width_);
     for (std::size_t at = 0; at < u.blocks.size(); ++at) {
       u.blocks[at] = static_cast<std::uint32_t>(at % kernels_);
     }
-    u.values.resize(u.blocks.size() * width_);
-    u.probability.assign(clients, 1);
     EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
                     w.features);
     const std::span<const double> weights = mix_ == Mix::kEqual ? equal_ : broadcast.weights;

@@ -86,12 +86,7 @@ class FomdOms final : public Algorithm {
     w.predictions.resize(clients);
     w.f.resize(clients * kernels_);
     Updates& u = w.updates;
-    u.step = broadcast.step;
-    u.clients.assign(samples.clients.begin(), samples.clients.end());
-    u.first.resize(clients + 1);
-    for (std::size_t c = 0; c <= clients; ++c) u.first[c] = c * kHeld;
-    u.blocks.resize(clients * kHeld);
-    u.values.resize(u.blocks.size() * width_);
+    u.Begin(broadcast.step, samples.clients, kHeld, width_);
     for (std::size_t c = 0; c < clients; ++c) {
       const double uniform =
           samples.uniforms.empty()

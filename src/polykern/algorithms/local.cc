@@ -48,15 +48,12 @@ class Local final : public Algorithm {
 
   void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
              Workspace& w) const override {
-    w.updates.Clear();
-    w.updates.step = broadcast.step;
+    w.updates.Begin(broadcast.step, samples.clients, 0, 0);
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       private_.Step(c, labels[c], keep_, learning_rate_, Theta(samples, c), w);
       for (std::size_t i = 0; i < kernels_; ++i) {  // (12)
         samples.state[c][i] += w.kernel_losses[c * kernels_ + i];
       }
-      w.updates.clients.push_back(samples.clients[c]);
-      w.updates.first.push_back(0);
     }
   }
 

@@ -48,8 +48,7 @@ class LocalRls final : public Algorithm {
 
   void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
              Workspace& w) const override {
-    w.updates.Clear();
-    w.updates.step = broadcast.step;
+    w.updates.Begin(broadcast.step, samples.clients, 0, 0);
     w.kernel_losses.resize(samples.clients.size() * kernels_);
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
@@ -57,8 +56,6 @@ class LocalRls final : public Algorithm {
       mixture_.Learn(losses, std::span(w.weights).subspan(c * kernels_, kernels_),
                      MixtureState(samples, c));
       local_.Learn(c, kMiddleLabel, labels[c], LocalState(samples, c), w);
-      w.updates.clients.push_back(samples.clients[c]);
-      w.updates.first.push_back(0);
     }
   }
 

@@ -59,6 +59,18 @@ void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) 
 
 }  // namespace
 
+void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> senders,
+                    std::size_t each, std::size_t width) {
+  step = answered;
+  clients.assign(senders.begin(), senders.end());
+  first.resize(clients.size() + 1);
+  for (std::size_t c = 0; c < first.size(); ++c) first[c] = c * each;
+  blocks.assign(first.back(), 0);
+  values.resize(first.back() * width);
+  losses.clear();
+  probability.assign(clients.size(), 1);
+}
+
 void CheckUpdates(const ModelShape& shape, const Updates& updates) {
   const std::size_t sent = updates.blocks.size();
   if (updates.first.size() != updates.size() + 1 || updates.first.front() != 0 ||

@@ -50,6 +50,11 @@ struct Updates {
   std::span<const std::uint32_t> BlocksOf(std::size_t c) const {
     return std::span(blocks).subspan(first[c], first[c + 1] - first[c]);
   }
+  /// Makes them those of these clients for a step, with `each` blocks of `width` numbers for each
+  /// of them. Which blocks (all 0) and what is in them is left to be written. No losses;
+  /// probabilities of 1.
+  void Begin(std::uint64_t answered, std::span<const std::uint64_t> senders, std::size_t each,
+             std::size_t width);
   void Clear() {
     clients.clear();
     first.assign(1, 0);

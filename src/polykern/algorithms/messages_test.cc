@@ -73,6 +73,21 @@ TEST(Updates, AreAnEmptyCohortAfterClear) {
   EXPECT_EQ(Complaint(updates), "");
 }
 
+TEST(Updates, BeginWithAsManyBlocksForEachClientAndNothingOfTheStepBefore) {
+  Updates updates = Good();
+  updates.Begin(7, std::vector<std::uint64_t>{4, 9, 11}, 2, 5);
+  EXPECT_EQ(updates.step, 7U);
+  EXPECT_THAT(updates.clients, testing::ElementsAre(4, 9, 11));
+  EXPECT_THAT(updates.first, testing::ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(updates.blocks, testing::ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(updates.values.size(), 30U);
+  EXPECT_TRUE(updates.losses.empty());
+  EXPECT_THAT(updates.probability, testing::ElementsAre(1, 1, 1));
+  updates.Begin(8, std::vector<std::uint64_t>{4}, 0, 0);
+  EXPECT_TRUE(updates.values.empty());
+  EXPECT_THAT(updates.first, testing::ElementsAre(0, 0));
+}
+
 TEST(CheckUpdates, AcceptsWhatFits) {
   EXPECT_EQ(Complaint(Good()), "");
   Updates limits = Good();

@@ -5,6 +5,7 @@
 #include "polykern/algorithms/summing_server.h"
 #include "polykern/core/error.h"
 #include "polykern/core/network.h"
+#include "polykern/core/vector_ops.h"
 
 namespace polykern {
 namespace {
@@ -60,8 +61,7 @@ class PerFedAvg final : public Algorithm {
     const auto above = part(3);
     const auto below = part(4);
     Updates& updates = workspace.updates;
-    updates.Clear();
-    updates.step = broadcast.step;
+    updates.Begin(broadcast.step, samples.clients, 1, size_);
     for (std::size_t c = 0; c < samples.clients.size(); ++c) {
       const auto gradient_at = [&](std::span<const double> at, std::span<double> gradient) {
         const double f = network_.Forward(at, Sample(samples, c), workspace.network);
@@ -82,10 +82,7 @@ class PerFedAvg final : public Algorithm {
           step[i] -= inner_rate_ * (above[i] - below[i]) / (2 * kDifference);
         }
       }
-      for (const double value : step) updates.values.push_back(static_cast<float>(value));
-      updates.clients.push_back(samples.clients[c]);
-      updates.blocks.push_back(0);
-      updates.first.push_back(c + 1);
+      RoundToFloat(step, std::span(updates.values).subspan(c * size_, size_));
     }
   }
 
