@@ -39,7 +39,9 @@ std::vector<RowResult> RunSmall(const Stream& stream, ExperimentOptions options,
 }
 
 TEST(Experiment, GivesTheSameResultsForAnyThreadsAndWeights) {
-  const SyntheticFleet fleet(SmallFleet(260));  // five blocks: enough to go parallel over clients
+  FleetOptions blocks = SmallFleet(260);  // five: enough to go parallel over clients
+  blocks.steps = 10;
+  const SyntheticFleet fleet(blocks);
   for (const bool carry : {false, true}) {
     ExperimentOptions options;
     options.repetitions = 3;
@@ -107,6 +109,7 @@ TEST(Experiment, ADivergingRowKeepsWhatItHadAndSaysWhere) {
 Row Named(std::string_view name) {
   Row row;
   row.algorithm = name;
+  row.options.local_memory = 32;  // little, for sanitizers
   return row;
 }
 
