@@ -6,6 +6,7 @@ import re
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -104,6 +105,17 @@ class Federation:
         shown = subprocess.run([POLYKERN, "store", "show", "store.db", "--format", "json"],
                                cwd=self.folder, capture_output=True, text=True)
         return json.loads(shown.stdout)["steps"] if shown.returncode == 0 else 0
+
+    def reached(self, step):
+        """Whether so many steps are committed; asks the file itself, which takes less than to start the program."""
+        try:
+            store = sqlite3.connect(f"file:{self.folder}/store.db?mode=ro", uri=True)
+            try:
+                return (store.execute("SELECT max(steps) FROM state").fetchone()[0] or 0) >= step
+            finally:
+                store.close()
+        except sqlite3.OperationalError:  # not there yet
+            return False
 
     def check_predictions(self):
         """Every prediction of every agent, however often it was made, has the simulator's bits."""

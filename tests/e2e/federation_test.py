@@ -38,7 +38,7 @@ def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agent
     last = 0
     for n, victim in enumerate(victims):
         # Spread over the run: a kill when so many steps are done, at any moment within a step.
-        while f.step() < 5 + n * 280 // len(victims):
+        while not f.reached(5 + n * 280 // len(victims)):
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 0.03))
         if victim == "server":
@@ -71,7 +71,7 @@ def test_without_a_full_quorum_nothing_is_counted_twice_and_no_step_is_lost(fede
         f.join(k)
     last = 0
     for n in range(30):
-        while f.step() < min(299, 5 + n * 9):
+        while not f.reached(min(299, 5 + n * 9)):
             time.sleep(0.01)
         k = chance.randrange(CLIENTS)
         if n % 3 == 0:
@@ -106,7 +106,7 @@ def test_cut_delayed_and_silent_connections_change_no_bit(federation):
     faults = ["cut"] * 20 + ["silent"] * 4
     chance.shuffle(faults)
     for n, fault in enumerate(faults):
-        while f.step() < 3 + n * 90 // len(faults):
+        while not f.reached(3 + n * 90 // len(faults)):
             time.sleep(0.01)
         pair = chance.choice([p for p in link.pairs if p not in link.silent])
         if fault == "cut":

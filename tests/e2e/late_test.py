@@ -70,7 +70,7 @@ def test_kills_at_any_moment_change_no_count(newton, way):
     for n in range(24):
         before = f.step()
         end = time.time() + 20
-        while f.step() < before + 3 and time.time() < end and any(a.poll() is None for a in f.agents.values()):
+        while not f.reached(before + 3) and time.time() < end and any(a.poll() is None for a in f.agents.values()):
             time.sleep(0.005)
         time.sleep(chance.uniform(0, 0.03))
         if n % 3 == 0:
