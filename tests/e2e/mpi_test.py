@@ -15,8 +15,8 @@ pytestmark = pytest.mark.skipif(
     reason="built without MPI, or mpirun is not installed")
 
 SMALL = ["--steps", "12", "--repetitions", "1", "--kernels", "9", "--features", "6", "--budget", "400"]
-# Long enough to be killed on the way: repetitions of about a second each.
-LONG = ["run", "--clients", "400", "--steps", "200", "--repetitions", "12", "-a", "pof-mkl", "-M", "1",
+# Long enough to be killed on the way: repetitions of a third of a second each.
+LONG = ["run", "--clients", "400", "--steps", "200", "--repetitions", "8", "-a", "pof-mkl", "-M", "1",
         "--threads", "1"]
 
 
@@ -108,8 +108,13 @@ def partial(folder, count):
     return kept if len(kept) >= count else None
 
 
+@pytest.fixture(scope="module")
+def long_alone(tmp_path_factory):
+    return alone(tmp_path_factory.mktemp("alone"), *LONG)
+
+
 @pytest.mark.parametrize("rank", [0, 2])
-def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, rank):
+def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, long_alone, rank):
     settings = [*LONG, "--out", "o"]
     run = ranks.start(tmp_path, 3, *settings)
     ranks.wait_for(lambda: partial(tmp_path, 2))
@@ -124,9 +129,9 @@ def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, rank):
     kept = len(partial(tmp_path, 2))
     code, _, err = ranks.finish(ranks.start(tmp_path, 2, *settings))
     assert code == 0, err
-    assert f"polykern: {kept} of 12 repetitions were finished before and are taken over\n" in err
+    assert f"polykern: {kept} of 8 repetitions were finished before and are taken over\n" in err
     assert not (tmp_path / "o" / "partial").exists()
-    assert without_timings(tmp_path / "o") == alone(tmp_path, *LONG)
+    assert without_timings(tmp_path / "o") == long_alone
 
 
 @pytest.mark.parametrize("weights", ["reset", "carried"])
@@ -140,7 +145,7 @@ def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_
     kept = len(partial(tmp_path, 2))
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
-        0, f"polykern: {kept} of 12 repetitions were finished before and are taken over\n")
+        0, f"polykern: {kept} of 8 repetitions were finished before and are taken over\n")
     assert without_timings(tmp_path / "o") == alone(tmp_path, *settings)
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stderr) == (0, "")  # a finished run leaves nothing to go on from

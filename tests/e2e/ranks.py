@@ -5,8 +5,8 @@ import signal
 import subprocess
 import time
 
-# A test machine has few cores, and may be a container that runs as root.
-MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]
+# A test machine has few cores, on which other tests run as well, and may be a container that runs as root.
+MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
 
 def environment():
