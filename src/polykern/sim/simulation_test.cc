@@ -40,7 +40,7 @@ struct Fixture {
     settings.kernels_per_upload = 5;
     settings.exploration = 0.3;
     settings.features = 10;
-    settings.budget = 1100;  // every kernel and its loss: 1071
+    settings.budget = 1100;      // every kernel and its loss: 1071
     settings.local_memory = 32;  // little, for sanitizers
     algorithm = MakeAlgorithm(name, settings, {fleet.dimension(), fleet.steps(), 5});
   }
