@@ -29,17 +29,19 @@ if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# Tests took most of the time of a build: so GoogleTest's headers are compiled once for all of them,
-# and what calls the code under test is not optimised.
+# Tests took most of the time of a build: so GoogleTest's headers are compiled once for all of them, by a
+# program that does nothing else, and what calls the code under test is not optimised.
 function(polykern_test_program target)
   target_compile_options(${target} PRIVATE -O0)
-  get_property(first GLOBAL PROPERTY POLYKERN_FIRST_TEST)
-  if(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    set_property(GLOBAL PROPERTY POLYKERN_FIRST_TEST ${target})
+  if(NOT TARGET polykern_test_headers)
+    set(empty ${PROJECT_BINARY_DIR}/test_headers.cc)
+    file(CONFIGURE OUTPUT ${empty} CONTENT "")
+    add_executable(polykern_test_headers ${empty})
+    target_compile_options(polykern_test_headers PRIVATE -O0)
+    target_link_libraries(polykern_test_headers PRIVATE polykern_warnings GTest::gmock_main)
+    target_precompile_headers(polykern_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   endif()
+  target_precompile_headers(${target} REUSE_FROM polykern_test_headers)
 endfunction()
 
 function(polykern_library name)
