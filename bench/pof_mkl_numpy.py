@@ -14,6 +14,8 @@ import time
 
 import numpy as np
 
+LEAST_STEPS = 4  # the first predicts 0 whatever the algorithm: too little to compare
+
 
 def features(rho, x):
     """z_i(x), equation (6)."""
@@ -60,7 +62,7 @@ def run(rho, x, y, uniform, per_upload, xi, rate, regularization, seconds):
             times.append(time.perf_counter() - start)
         theta -= total / clients  # (13)
         errors.append(error / clients)
-        if sum(times) >= seconds:
+        if sum(times) >= seconds and len(errors) >= LEAST_STEPS:
             break
     return errors, times
 
@@ -80,7 +82,7 @@ def main():
     parser.add_argument("-K", "--clients", type=int, default=23, help="K, clients (%(default)s)")
     parser.add_argument("--steps", type=int, default=500, help="T, which sets the rates (%(default)s)")
     parser.add_argument("--exploration", type=float, default=1, help="xi, in (0, 1] (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="stop after the step that reaches this")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="stop after the step that reaches this, the fourth at the earliest")
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn here (%(default)s)")
     parser.add_argument("--rows", help="float32 file, step by step and client by client: d inputs, label, uniform draw")
     parser.add_argument("--frequencies", help="float32 file of N x D x d frequencies; else drawn")

@@ -79,8 +79,10 @@ NumpyTimes TimeNumpy(const BenchJob& job, const std::string& python, double seco
   const BenchSetting& s = job.setting;
   // No more rows than the script can reach: it needs well over 100 microseconds a sample.
   constexpr double kFastest = 1e-4;
+  constexpr std::size_t kLeastSteps = 4;  // as the script has it
   const double reach = seconds / (kFastest * static_cast<double>(s.clients));
-  const auto steps = std::min(job.stream->steps(), static_cast<std::size_t>(reach) + 1);
+  const auto steps =
+      std::min(job.stream->steps(), std::max(kLeastSteps, static_cast<std::size_t>(reach) + 1));
   std::vector<float> rows;
   std::vector<double> uniforms(job.stream->steps() * s.clients);
   Random random(0, Purpose::kSubset);
