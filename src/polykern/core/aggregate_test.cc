@@ -153,12 +153,9 @@ TEST(ExactSum, FindsOneBadNumberAnywhereOnEveryTarget) {
 TEST(ExactSum, AddsRowsWhereItIsToldOnEveryTarget) {
   std::vector<std::vector<std::uint32_t>> places = {{1, 3, 1, 2, 3}, {0, 1, 0, 1, 2}, {2}};
   for (std::size_t times = 1; times <= 9; ++times) {  // the same rows again and again
-    auto& one = places.emplace_back();
+    places.emplace_back(times, 2);
     auto& three = places.emplace_back();
-    for (std::size_t t = 0; t < times; ++t) {
-      one.push_back(2);
-      three.insert(three.end(), {1, 2, 3});
-    }
+    for (std::size_t t = 0; t < times; ++t) three.insert(three.end(), {1, 2, 3});
   }
   OnEveryTarget([&] {
     for (std::size_t width = 1; width < 40; ++width) {
