@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/unroll.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
@@ -33,14 +35,43 @@ HWY_INLINE std::size_t AddScaled(Tag tag, double by, double at, const double* in
 }
 HWY_INLINE void AddScaled(double by, double at, const double* in, double factor, double* out,
                           std::size_t count) {
-  const std::size_t done = AddScaled(Doubles(), by, at, in, factor, out, 0, count);
+  std::size_t done = AddScaled(Doubles(), by, at, in, factor, out, 0, count);
+  done = AddScaled(hn::CappedTag<double, 2>(), by, at, in, factor, out, done, count);
   AddScaled(hn::CappedTag<double, 1>(), by, at, in, factor, out, done, count);
 }
 
-/// g = P z by columns, which are rows as well: P is symmetric.
+/// g = P z by columns, which are rows as well: P is symmetric. Sums stay in registers; the last
+/// vectors overlap.
+template <class Tag>
+HWY_INLINE void GainOf(Tag tag, const double* HWY_RESTRICT p, const double* HWY_RESTRICT z,
+                       std::size_t width, double* HWY_RESTRICT g) {
+  constexpr std::size_t kTogether = 5;  // enough for the 34 features that experts have by default
+  const std::size_t lanes = hn::Lanes(tag);
+  for (std::size_t from = 0; from < width; from += kTogether * lanes) {
+    std::size_t at[kTogether];
+    hn::Vec<Tag> sum[kTogether];
+    POLYKERN_UNROLL
+    for (std::size_t v = 0; v < kTogether; ++v) {
+      at[v] = std::min(from + v * lanes, width - lanes);
+      sum[v] = hn::Zero(tag);
+    }
+    for (std::size_t i = 0; i < width; ++i) {
+      const auto by = hn::Set(tag, z[i]);
+      POLYKERN_UNROLL
+      for (std::size_t v = 0; v < kTogether; ++v) {
+        sum[v] = hn::Add(sum[v], hn::Mul(by, hn::LoadU(tag, p + i * width + at[v])));
+      }
+    }
+    POLYKERN_UNROLL
+    for (std::size_t v = 0; v < kTogether; ++v) hn::StoreU(sum[v], tag, g + at[v]);
+  }
+}
 void Gain(const double* p, const double* z, std::size_t width, double* g) {
-  std::fill(g, g + width, 0);
-  for (std::size_t i = 0; i < width; ++i) AddScaled(1, z[i], p + i * width, 1, g, width);
+  if (width >= hn::Lanes(Doubles())) {
+    GainOf(Doubles(), p, z, width, g);
+  } else {
+    GainOf(hn::CappedTag<double, 1>(), p, z, width, g);
+  }
 }
 
 /// P = (P - g g' / divisor) / forgetting. g_i g_j comes first, so P stays symmetric to the last
