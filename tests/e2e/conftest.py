@@ -49,6 +49,14 @@ def federation(tmp_path):
         one.close()
 
 
+@pytest.fixture
+def trial(federation):
+    """A server on the loopback without certificates, and one agent after the other."""
+    from federation import Trial
+
+    return Trial(federation)
+
+
 @pytest.fixture(scope="session")
 def v1(tmp_path_factory):
     from raw_client import messages

@@ -201,3 +201,27 @@ class BadLink:
         self.listener.close()
         for pair in list(self.pairs):
             self.cut(pair)
+
+
+class Trial:
+    """A server on the loopback without certificates, and one agent after the other."""
+
+    def __init__(self, federation):
+        self.f = federation("pof-mkl", clients=1)
+        self.f.names = ["mill"]
+
+    def serve(self, *options, steps=0):
+        self.f.port = 0
+        self.f.server = self.f.start(
+            ["serve", "--insecure", "--listen", "127.0.0.1:0", "--kernels", "5", "--features", "4", "--steps", steps,
+             *options], "server", stdout=subprocess.PIPE)
+        self.f.port = int(self.f.server.stdout.readline().split(":")[1])
+
+    def arguments(self, *options):
+        return [POLYKERN, "join", "--server", f"127.0.0.1:{self.f.port}", "--insecure", "--name", "mill",
+                "--give-up", "20", *map(str, options)]
+
+    def join(self, text, *options):
+        done = subprocess.run(self.arguments(*options), cwd=self.f.folder, input=text, text=True,
+                              capture_output=True, timeout=60)
+        return done, [json.loads(line) for line in done.stdout.splitlines()]
