@@ -193,6 +193,19 @@ TEST_F(AStore, KeepsTwoStatesAndWritesItsLog) {
   Execute(path, "CREATE TABLE two(n CHECK(n = 2)); INSERT INTO two SELECT count(*) FROM state");
 }
 
+TEST_F(AStore, NeedsNoMoreMemoryWhenItsLogIsLong) {
+  Store store(path, kConfiguration);
+  const auto write = [&](int events) {
+    for (int i = 0; i < events; ++i) store.Log("a client of some name", "connected", "");
+    store.Flush();
+    return sqlite3_memory_used();
+  };
+  const std::int64_t early = write(1000);
+  EXPECT_GT(early, 0);
+  EXPECT_LT(write(60000), early + (700 << 10));
+  EXPECT_GT(ReadStore(path).file_bytes, 2U << 20);
+}
+
 TEST_F(AStore, ForgetsWhatIsPruned) {
   Store store(path, kConfiguration);
   const std::uint64_t client = store.Enrol("a");
