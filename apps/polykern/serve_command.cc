@@ -85,11 +85,33 @@ Range ParseTargetRange(const std::string& text) {
   }
 }
 
+/// Nothing that is said about the data may be without effect.
+void CheckScaling(const ServeOptions& o) {
+  if (o.scaling != "range" && !o.ranges.empty()) {
+    throw Error("--range does not go with --scaling " + o.scaling + "; leave out one of them");
+  }
+  if (o.scaling == "norm" && !o.has_norm) {
+    throw Error(
+        "--scaling norm needs --norm R, the largest norm that a sample's inputs have anywhere; "
+        "--scaling range needs none, but the columns' ranges");
+  }
+  if (o.scaling != "norm" && o.has_norm) throw Error("--norm needs --scaling norm");
+  if (o.scaling == "none" && !o.target_range.empty()) {
+    throw Error(
+        "--target-range is without effect while nothing is scaled: add a --range COLUMN=LOW:HIGH "
+        "for each input, or --scaling norm, or leave it out");
+  }
+}
+
 /// The columns and their ranges, or what is wrong with them.
 void CompleteColumns(ServeOptions& o) {
   FederationConfiguration& f = o.federation;
   if (o.scaling.empty()) o.scaling = o.ranges.empty() ? "none" : "range";
+  CheckScaling(o);
   f.scaling = o.scaling;
+  if (!o.target.empty() && std::ranges::count(o.columns, o.target) > 0) {
+    throw Error("--target " + Quoted(o.target) + " is one of the --columns as well");
+  }
   for (const std::string& name : o.columns) {
     if (std::ranges::count(o.columns, name) > 1) {
       throw Error("--columns names " + Quoted(name) + " twice");
@@ -111,11 +133,6 @@ void CompleteColumns(ServeOptions& o) {
   if (f.scaling == "range" && (o.columns.empty() || o.ranges.size() != o.columns.size())) {
     throw Error("--scaling range needs --columns, and a --range COLUMN=LOW:HIGH for each of them");
   }
-  if (f.scaling == "norm" && !o.has_norm) {
-    throw Error(
-        "--scaling norm needs --norm R, the largest norm that a sample's inputs have anywhere; "
-        "--scaling range needs none, but the columns' ranges");
-  }
   f.target.name = o.target;
   if (!o.target_range.empty()) {
     const Range range = ParseTargetRange(o.target_range);
@@ -134,7 +151,7 @@ void Complete(ServeOptions& o) {
     throw Error("say how many inputs a sample has: --columns NAME,NAME,... or --dimension D");
   }
   if (f.problem.horizon == 0) {
-    f.problem.horizon = o.rounds.steps > 0 ? o.rounds.steps : kEndlessHorizon;
+    f.problem.horizon = DefaultHorizon(o.store, o.rounds.steps);
   }
   o.rounds.use_late = o.stale == "accept";
   o.rounds.asynchronous = o.mode == "async";
@@ -356,7 +373,8 @@ void AddServeCommand(CLI::App& program) {
             ->check(WholeNumber(1)));
   group("Algorithm", serve
                          .add_option("--horizon", o->federation.problem.horizon,
-                                     "T in rates of 1/sqrt(T) (default: --steps, or 10000)")
+                                     "T in rates of 1/sqrt(T) (default: as before if the store "
+                                     "has steps, else --steps, or 10000)")
                          ->check(WholeNumber(1)));
   group("Algorithm",
         serve.add_option("--seed", o->federation.problem.seed, "Seed of everything random")

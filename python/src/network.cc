@@ -196,9 +196,8 @@ class PythonServer {
     rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
     rounds.quorum = ReadQuorum(quorum);
     federation.problem.seed = ReadCount(seed, "seed");
-    federation.problem.horizon = !horizon.is_none() ? ReadCount(horizon, "horizon", 1)
-                                 : rounds.steps > 0 ? rounds.steps
-                                                    : kEndlessHorizon;
+    federation.problem.horizon =
+        !horizon.is_none() ? ReadCount(horizon, "horizon", 1) : DefaultHorizon(store, rounds.steps);
     for (const auto& [name, low, high] : columns) federation.columns.push_back({name, low, high});
     if (target) {
       federation.target = {std::get<0>(*target), std::get<1>(*target), std::get<2>(*target)};

@@ -129,6 +129,8 @@ def test_mistakes_are_told():
         pk.Server("pof-mkl", dimension=2, listen="0.0.0.0:0")
     with pytest.raises(ValueError, match="range of 'a'"):
         pk.Server("pof-mkl", columns={"a": (1, 1)}, target=("y", 0, 1))
+    with pytest.raises(ValueError, match="it needs columns"):
+        pk.Server("pof-mkl", dimension=1, target=("y", 0, 3000))
     with pk.Agent("127.0.0.1:1", name="nobody", wait=0.2) as agent:  # nobody listens there
         with pytest.raises(RuntimeError, match="no model"):
             agent.predict([1, 2])

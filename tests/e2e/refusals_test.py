@@ -231,7 +231,7 @@ def test_a_message_over_the_limit_is_refused(served, raw, v1):
 
 def test_over_load_is_answered_with_a_retry_window(federation, raw):
     f = federation("pof-mkl", clients=3)
-    f.serve("--max-connected", 2, "--retry-earliest", 2, "--retry-latest", 5)
+    f.serve("--quorum", 1, "--max-connected", 2, "--retry-earliest", 2, "--retry-latest", 5)
     inside = [raw(f, name) for name in f.names[:2]]
     for client in inside:
         assert client.read().welcome

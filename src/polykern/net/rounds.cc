@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "polykern/algorithms/registry.h"
-#include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
 
 namespace polykern {
@@ -27,16 +25,12 @@ Rounds::Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Sto
       store_(store),
       coordinator_(algorithm, 0),
       changed_at_(shape_.blocks) {
-  if (options.roster.size() > ExactSum::kMaxTerms) throw Error("there are too many clients");
-  if (uses_late() && !UsesLateUpdates(algorithm.name())) {
-    throw Error(std::string(options.asynchronous ? "--mode async" : "--stale accept") +
-                " does not go with " + std::string(algorithm.name()) +
-                ": its clients' updates hold for one model only; leave it out, or choose "
-                "--algorithm pof-newton");
-  }
+  const std::vector<StoredClient> stored = store.clients();
+  CheckRounds(options, algorithm.name(), stored);
+  store.CheckRoom(coordinator_.Save().size());
   if (uses_late()) coordinator_.TakeLateUpdates();
   std::vector<std::uint64_t> answered;
-  for (const StoredClient& client : store.clients()) {
+  for (const StoredClient& client : stored) {
     Client& known = clients_[Enrol(client.name)];
     known.answered = known.committed = client.answered;
     answered.push_back(client.answered);
@@ -44,24 +38,16 @@ Rounds::Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Sto
   if (const auto point = store.Resume()) coordinator_.Load(point->steps, point->state, answered);
   told_ = coordinator_.broadcast();
   std::ranges::fill(changed_at_, told_.step);
-  for (std::size_t i = 0; i < options.roster.size(); ++i) {
-    if (Enrol(options.roster[i]) != i) {
-      throw Error("the store has the client '" + options.roster[i] + "' under the number " +
-                  std::to_string(numbers_.at(options.roster[i])) + ", but --clients says " +
-                  std::to_string(i) + "; name the clients in the order of `polykern store show`");
-    }
-  }
-  if (!options.roster.empty() && clients_.size() != options.roster.size()) {
-    throw Error("the store has " + std::to_string(clients_.size()) + " clients, but --clients " +
-                std::to_string(options.roster.size()) +
-                "; name them all, in the order of `polykern store show`, or leave it out");
-  }
+  for (const std::string& name : options.roster) Enrol(name);
+  absent_ = static_cast<std::size_t>(
+      std::ranges::count_if(clients_, [this](const Client& client) { return IsAbsent(client); }));
 }
 
 std::uint64_t Rounds::Enrol(const std::string& name) {
   if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
   const std::uint64_t number = store_.Enrol(name);
   clients_.emplace_back().name = name;
+  if (IsAbsent(clients_.back())) ++absent_;
   numbers_.emplace(name, number);
   coordinator_.AddClients(1);
   return number;
@@ -138,6 +124,10 @@ std::optional<Ending> Rounds::Refusal(const std::string& name, const Hello& hell
   if (!replaces && connected_ >= options_.most_connected) {
     return Ending{Kind::kBusy, "as many clients are connected as the server takes"};
   }
+  if (known == numbers_.end() && !options_.asynchronous &&
+      options_.quorum.Of(Expected() + 1) > options_.most_connected) {
+    return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
+  }
   return {};
 }
 
@@ -171,6 +161,7 @@ Rounds::Session Rounds::Join(const std::string& name, const Hello& hello,
   if (client.session) {
     End(links_.at(*client.session), Ending::Kind::kReplaced, "a newer connection took its place");
   }
+  if (IsAbsent(client)) --absent_;
   client.session = session;
   link.client = number;
   ++connected_;
@@ -225,6 +216,7 @@ void Rounds::Receive(Session session, Updates updates, Time now) {
   }
   const bool waited = Waited(client);
   client.answered = step + 1;
+  if (!client.counted) ++answering_;
   client.awaited = client.counted = true;
   unanswered_ += static_cast<std::size_t>(Waited(client));
   unanswered_ -= static_cast<std::size_t>(waited);
@@ -266,6 +258,7 @@ void Rounds::Detach(Link& link) {
   if (!link.client) return;
   Client& client = clients_[*link.client];
   client.session.reset();
+  if (IsAbsent(client)) ++absent_;
   --connected_;
   if (Waited(client)) --unanswered_;
   link.client.reset();

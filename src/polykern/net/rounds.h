@@ -11,7 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,13 +26,13 @@
 
 namespace polykern {
 
-/// How many clients must have answered before a step may end: a number, or a share of those
-/// enrolled.
+/// How many clients must have answered before a step may end: a number, or a share of those that
+/// are expected to: the roster, or without one whoever is connected or has ever answered.
 struct Quorum {
   std::uint64_t count = 0;  ///< 0: the share counts
   double share = 1;         ///< in (0, 1]; 1: everybody
 
-  std::uint64_t Of(std::uint64_t enrolled) const;
+  std::uint64_t Of(std::uint64_t clients) const;
 };
 
 class RoundsObserver;
@@ -59,6 +61,10 @@ struct RoundsOptions {
   std::chrono::milliseconds ban{60'000};  ///< for so long
   RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
 };
+
+/// Throws Error unless rounds of this algorithm can go on with a store's clients and ever end.
+void CheckRounds(const RoundsOptions& options, std::string_view algorithm,
+                 std::span<const StoredClient> stored);
 
 /// Why a connection is ended.
 struct Ending {
@@ -171,8 +177,9 @@ class Rounds {
     std::uint64_t rejected = 0;   // since the last commit
     std::size_t violations = 0;
     Time banned_until{};
-    bool awaited = true;   // false: it let a deadline pass
-    bool counted = false;  // an update of it is, in the open step
+    bool awaited = true;          // false: it let a deadline pass
+    bool counted = false;         // an update of it is, in the open step
+    std::uint64_t took_part = 0;  // 1 + the last step that an update of it counted in
     std::optional<Session> session;
     ClientReport report;
   };
@@ -223,6 +230,11 @@ class Rounds {
   static void CheckGiven(const Link& link, std::uint64_t step);
   void Violation(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool Waited(const Client& client) const;  ///< in the open step, if it is connected
+  /// It has nothing to do with the federation yet: it came, and went before it sent anything.
+  bool IsAbsent(const Client& client) const {
+    return options_.roster.empty() && !client.session && client.answered == 0;
+  }
+  std::size_t Expected() const { return clients_.size() - absent_; }
   bool Due(Time now) const;
   void EndStepIfDue(Time now);
   void WriteStep(std::unique_lock<std::mutex>& lock, Time now);
@@ -249,6 +261,8 @@ class Rounds {
   Session next_session_ = 1;
   std::size_t connected_ = 0;
   std::size_t unanswered_ = 0;          // connected, and waited for
+  std::size_t absent_ = 0;              // of the clients
+  std::size_t answering_ = 0;           // clients with an update in counted_
   std::vector<CountedUpdate> counted_;  // in the open step
   Time first_answer_{};                 // when the first of these came
   std::optional<Pending> pending_;      // then the coordinator is a step ahead of told_

@@ -91,6 +91,44 @@ TEST_F(RoundsWithLateUpdates, EndAStepThatNobodyAnsweredInTime) {
   EXPECT_EQ(step(), 3U);
 }
 
+TEST_F(RoundsWithLateUpdates, WaitForWhoAnswersLateAsForAnybody) {
+  options_.quorum.count = 1;
+  options_.deadline = milliseconds(50);
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  AnswerLate(a, 0);
+  now_ += milliseconds(50);
+  rounds_->Tick(now_);
+  AnswerLate(b, 0);
+  AnswerLate(a, 1);
+  ASSERT_EQ(step(), 2U);
+  AnswerLate(a, 2);
+  EXPECT_EQ(step(), 2U) << "the other has sent something, if late";
+  AnswerLate(b, 2);
+  EXPECT_EQ(step(), 3U);
+}
+
+TEST_F(RoundsWithLateUpdates, TakeNobodyForAQuorumWhoSendsAllItOwes) {
+  options_.quorum.count = 2;
+  options_.deadline = milliseconds(50);
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (std::uint64_t t = 0; t < 3; ++t) {
+    AnswerLate(clients[1], t);
+    AnswerLate(clients[2], t);
+    now_ += milliseconds(50);
+    rounds_->Tick(now_);
+  }
+  ASSERT_EQ(step(), 3U);
+  for (std::uint64_t t = 0; t < 3; ++t) AnswerLate(clients[0], t);
+  now_ += milliseconds(50);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 3U) << "three updates of one client";
+  AnswerLate(clients[1], 3);
+  EXPECT_EQ(step(), 4U);
+}
+
 TEST_F(RoundsWithLateUpdates, CountNothingTwiceAfterARestart) {
   options_.quorum.count = 2;
   Start();

@@ -140,6 +140,7 @@ TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {
 }
 
 TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {
+  options_.quorum.count = 1;
   options_.most_connected = 2;
   options_.retry_earliest = milliseconds(500);
   Start();
@@ -154,12 +155,47 @@ TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {
   Expect<Welcome>(Join("c"));
 }
 
+TEST_F(RoundsOfAFederation, KeepOutWhoWouldPutAQuorumOutOfReach) {
+  options_.roster = {};
+  options_.most_connected = 2;
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Answer(a, 0);
+  Answer(b, 0);
+  EXPECT_EQ(step(), 1U);
+  rounds_->Leave(a.session, now_);
+  EXPECT_THAT(Expect<Busy>(Join("c")).reason, HasSubstr("a quorum could not be connected"));
+  Expect<Welcome>(Join("a"));
+}
+
+TEST_F(RoundsOfAFederation, RefuseAQuorumThatCanNeverAnswer) {
+  options_.quorum.count = 4;
+  EXPECT_THROW(Start(), Error);  // there are three
+  options_.roster = {};
+  EXPECT_NO_THROW(Start());
+  options_.most_clients = 3;
+  EXPECT_THROW(Start(), Error);
+  options_.most_clients = 4;
+  options_.most_connected = 3;
+  EXPECT_THROW(Start(), Error);
+  options_.roster = {"a", "b", "c", "d"};
+  options_.quorum = {};
+  EXPECT_THROW(Start(), Error);
+}
+
 TEST_F(RoundsOfAFederation, RefuseAStoreWhoseClientsHaveOtherNumbers) {
   Start();
-  options_.roster = {"b", "a", "c"};
-  EXPECT_THROW(Start(), Error);
-  options_.roster = {"a", "b"};
-  EXPECT_THROW(Start(), Error);
+  for (const std::vector<std::string>& roster :
+       std::vector<std::vector<std::string>>{{"b", "a", "c"},
+                                             {"a", "b"},
+                                             {"a", "bb", "c"},
+                                             {"a", "b", "c", "c"},
+                                             {"a", "b", "c", " d"}}) {
+    options_.roster = roster;
+    EXPECT_THROW(Start(), Error);
+    EXPECT_EQ(store_->clients().size(), 3U) << "nobody is enrolled by mistake";
+  }
   options_.roster = {"a", "b", "c", "d"};
   EXPECT_NO_THROW(Start());
 }

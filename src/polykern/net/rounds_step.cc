@@ -1,6 +1,5 @@
 // How a step of the rounds ends: when, on the disk, and for everybody.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "polykern/core/error.h"
@@ -18,12 +17,6 @@ bool SameBlock(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-std::uint64_t Quorum::Of(std::uint64_t enrolled) const {
-  if (count > 0) return count;
-  const auto needed = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(enrolled)));
-  return std::clamp<std::uint64_t>(needed, 1, std::max<std::uint64_t>(enrolled, 1));
-}
-
 bool Rounds::Waited(const Client& client) const {
   return client.awaited && !client.counted && client.answered != told_.step + 1;
 }
@@ -33,8 +26,8 @@ bool Rounds::Waited(const Client& client) const {
 bool Rounds::Due(Time now) const {
   if (pending_ || !counts_.failure.empty() || counted_.empty()) return false;
   if (options_.asynchronous) return true;
-  if (counted_.size() < options_.quorum.Of(clients_.size())) return false;
-  return unanswered_ == 0 || counted_.size() == clients_.size() ||
+  if (answering_ < options_.quorum.Of(Expected())) return false;
+  return unanswered_ == 0 || answering_ == clients_.size() ||
          now >= first_answer_ + options_.deadline;
 }
 
@@ -61,6 +54,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
     }
     pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}, first_answer_});
     for (const CountedUpdate& update : pending_->counted) clients_[update.client].counted = false;
+    answering_ = 0;
     for (std::size_t k = 0; k < clients_.size(); ++k) {
       const std::uint64_t count = std::exchange(clients_[k].rejected, 0);
       if (count > 0) pending_->rejected.push_back({k, count});
@@ -115,6 +109,7 @@ void Rounds::Publish() {
   for (const CountedUpdate& update : pending_->counted) {
     Client& client = clients_[update.client];
     client.committed = update.step + 1;
+    client.took_part = told_.step;
     // Without late updates the next model says as much.
     if (uses_late() && client.session) links_.at(*client.session).counted = update.step;
   }
@@ -123,7 +118,9 @@ void Rounds::Publish() {
   for (const auto& [session, link] : links_) {
     if (!link.client) continue;
     Client& client = clients_[*link.client];
-    client.awaited &= client.answered == told_.step;  // the step that has ended
+    // Whoever answered the step that has ended, or sent something late instead.
+    client.awaited &=
+        client.answered == told_.step || client.took_part == told_.step || client.counted;
     if (Waited(client)) ++unanswered_;
     wake_.push_back(link.peer);
   }

@@ -89,6 +89,32 @@ TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
   EXPECT_EQ(step(), 2U);
 }
 
+TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
+  options_.roster = {};
+  Start();
+  const TestClient a = Join("a");
+  const TestClient mistaken = Join("b");
+  Join("b");  // a second connection takes the place of the first
+  Answer(a, 0);
+  EXPECT_EQ(step(), 0U) << "all means all who are here";
+  rounds_->Leave(mistaken.session, now_);
+  EXPECT_EQ(step(), 0U);
+  const TestClient again = Join("b");
+  rounds_->Leave(again.session, now_);
+  EXPECT_EQ(step(), 1U);
+  Start();  // nor when the server starts again
+  const TestClient now = Join("a");
+  Answer(now, 1);
+  EXPECT_EQ(step(), 2U);
+  const TestClient b = Join("b");
+  Answer(b, 2);
+  Answer(now, 2);
+  EXPECT_EQ(step(), 3U);
+  rounds_->Leave(b.session, now_);
+  Answer(now, 3);
+  EXPECT_EQ(step(), 3U) << "who has answered once is waited for";
+}
+
 TEST_F(RoundsOfAFederation, WaitForASilentClientOnceAndForOneThatAnswersLateAgain) {
   options_.quorum.count = 1;
   options_.deadline = seconds(10);

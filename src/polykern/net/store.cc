@@ -83,10 +83,13 @@ class Store::Parts {
     if (database_.Number("PRAGMA user_version") == 0) Create(*configuration);
     if (configuration != nullptr) {
       const std::string text = Differences(ReadConfiguration(database_), *configuration);
-      if (!text.empty()) {
+      const bool unused = database_.Number("SELECT count(*) FROM state") == 0 &&
+                          database_.Number("SELECT count(*) FROM client") == 0;
+      if (!text.empty() && !unused) {
         throw Error(path + ": the store was made with another configuration (" + text +
                     "); start with the old one, or with a new store");
       }
+      if (!text.empty()) Configure(*configuration);
     }
     sql_.emplace(database_);
     steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
@@ -212,11 +215,23 @@ class Store::Parts {
   void Create(const StoreConfiguration& configuration) {
     Transaction transaction(database_);
     database_.Run(kStoreSchema);
-    Statement insert(database_, "INSERT INTO configuration VALUES(?, ?)");
-    for (const auto& [key, value] : configuration) insert.Bind(1, key).Bind(2, value).Run();
+    WriteConfiguration(configuration);
     database_.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
     database_.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
     transaction.Commit();
+  }
+
+  /// Of a store that nobody has used.
+  void Configure(const StoreConfiguration& configuration) {
+    Transaction transaction(database_);
+    database_.Run("DELETE FROM configuration");
+    WriteConfiguration(configuration);
+    transaction.Commit();
+  }
+
+  void WriteConfiguration(const StoreConfiguration& configuration) {
+    Statement insert(database_, "INSERT INTO configuration VALUES(?, ?)");
+    for (const auto& [key, value] : configuration) insert.Bind(1, key).Bind(2, value).Run();
   }
 
   /// Inside a transaction; who commits it clears them.
@@ -249,6 +264,16 @@ Store::~Store() {
     Flush();
   } catch (const Error&) {  // the log's last lines; there is nobody to tell
   }
+}
+
+void Store::CheckRoom(std::size_t numbers) const {
+  const auto most =
+      static_cast<std::size_t>(sqlite3_limit(parts_->database().handle(), SQLITE_LIMIT_LENGTH, -1));
+  constexpr std::size_t kBeside = 1000;  // of a row: less
+  if (numbers <= (most - kBeside) / sizeof(double)) return;
+  throw Error("the server's state has " + std::to_string(numbers * sizeof(double) / 1'000'000) +
+              " MB, a store holds " + std::to_string(most / 1'000'000) +
+              "; lower --kernels or --features");
 }
 
 std::optional<ResumePoint> Store::Resume() {

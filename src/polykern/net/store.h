@@ -21,7 +21,7 @@ class DiskFull : public Error {
   using Error::Error;
 };
 
-/// What a federation is: names and values. Set when a store is made, never changed.
+/// What a federation is: names and values. Never changed once there is a client or a step.
 using StoreConfiguration = std::map<std::string, std::string>;
 
 /// Where a server goes on: the arguments of Coordinator::Load.
@@ -77,7 +77,7 @@ struct Pruned {
 class Store {
  public:
   /// Opens the store, or makes it. Throws Error that names each difference if it was made with
-  /// another configuration.
+  /// another configuration, unless nobody has used it yet.
   Store(const std::string& path, const StoreConfiguration& configuration);
   /// Opens a store that exists, whatever its configuration.
   explicit Store(const std::string& path);
@@ -85,6 +85,9 @@ class Store {
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
+
+  /// Throws Error if a state of so many numbers is more than a store can hold.
+  void CheckRoom(std::size_t numbers) const;
 
   /// The newest committed step; none before the first.
   std::optional<ResumePoint> Resume();
@@ -125,6 +128,10 @@ struct StoreContents {
   std::uint64_t file_bytes = 0;  ///< with the write-ahead log
 };
 StoreContents ReadStore(const std::string& path);
+
+/// T for a federation's rates if nobody says it: a store with steps goes on with its own; else
+/// `steps`, or kEndlessHorizon if there is no end.
+std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps);
 
 /// store.db in a folder; a file is itself.
 std::string StorePath(const std::string& folder_or_file);

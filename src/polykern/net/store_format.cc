@@ -4,6 +4,8 @@
 
 #include <openssl/evp.h>
 
+#include "polykern/algorithms/registry.h"
+#include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
 namespace polykern {
@@ -103,6 +105,16 @@ StoreContents ReadStore(const std::string& path) {
     if (!error) contents.file_bytes += size;
   }
   return contents;
+}
+
+std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(store, error);
+  if (!error && size > 0) {
+    const StoreContents contents = ReadStore(store);
+    if (contents.newest) return FromTexts(contents.configuration).problem.horizon;
+  }
+  return steps > 0 ? steps : kEndlessHorizon;
 }
 
 std::string StorePath(const std::string& folder_or_file) {

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "polykern/algorithms/registry.h"
+#include "polykern/net/configuration.h"
 #include "polykern/net/file_size_limit-inl.h"
 #include "polykern/test_folder-inl.h"
 
@@ -108,12 +110,42 @@ TEST_F(AStore, TakesAStateWithoutNumbers) {
 }
 
 TEST_F(AStore, SaysHowAnotherConfigurationDiffers) {
-  { Store store(path, kConfiguration); }
+  Store(path, kConfiguration).Enrol("a");
   EXPECT_THAT(MessageOf([&] {
                 Store(path, {{"algorithm", "pof-mkl"}, {"features", "40"}, {"mode", "async"}});
               }),
               HasSubstr("(features: 20 -> 40, seed: 7 -> (not set), mode: (not set) -> async)"));
   Store store(path, kConfiguration);  // nothing was changed
+}
+
+TEST_F(AStore, ThatNobodyHasUsedTakesAnotherConfiguration) {
+  StoreConfiguration other = kConfiguration;
+  other["seed"] = "8";
+  { const Store store(path, kConfiguration); }
+  {
+    Store store(path, other);
+    EXPECT_EQ(ReadStore(path).configuration, other);
+    store.Enrol("a");
+  }
+  EXPECT_THROW(Store(path, kConfiguration), Error);
+  EXPECT_EQ(ReadStore(path).configuration, other);
+}
+
+TEST_F(AStore, HoldsStatesUpToAGigabyte) {
+  const Store store(path, kConfiguration);
+  EXPECT_NO_THROW(store.CheckRoom(100'000'000));
+  EXPECT_THROW(store.CheckRoom(126'253'000), Error);
+}
+
+TEST_F(AStore, GoesOnWithItsOwnHorizonOnceItHasSteps) {
+  EXPECT_EQ(DefaultHorizon(path, 50), 50U);
+  EXPECT_EQ(DefaultHorizon(path, 0), kEndlessHorizon);
+  FederationConfiguration federation;
+  federation.problem = {2, 7, 1};
+  Store store(path, ToTexts(federation));
+  EXPECT_EQ(DefaultHorizon(path, 50), 50U);
+  Commit(store, 1);
+  EXPECT_EQ(DefaultHorizon(path, 50), 7U);
 }
 
 TEST_F(AStore, IsUsedByOneAtATime) {
