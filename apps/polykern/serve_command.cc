@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -11,10 +10,10 @@
 
 #include "commands.h"
 #include "console.h"
+#include "declared_data.h"
 #include "options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/data/text.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/metrics_server.h"
 #include "polykern/net/rounds.h"
@@ -35,15 +34,10 @@ struct ServeOptions {
   std::string store = "store.db";
   ServerLogOptions log = {.text = "-", .audit = {}};
   std::string metrics;  ///< HOST:PORT; empty: none
-  std::vector<std::string> columns;
-  std::vector<DeclaredRange> ranges;
-  std::string target;
-  std::string target_range;
-  std::string scaling;
+  DeclaredData data;
   std::string stale = "drop";
   std::string mode = "sync";
   bool has_rounds = false;    ///< a quorum or a deadline was given
-  bool has_norm = false;      ///< a norm was given
   double retry_earliest = 1;  ///< seconds
   double retry_latest = 30;   ///< seconds
   double deadline = 10;       ///< seconds
@@ -71,82 +65,10 @@ Quorum ParseQuorum(const std::string& text) {
   return quorum;
 }
 
-void CheckRange(const char* option, const ColumnRange& column) {
-  if (column.low < column.high && std::isfinite(column.high - column.low)) return;
-  throw Error(std::string(option) + " of " + Quoted(column.name) +
-              " must be finite, the low end first");
-}
-
-Range ParseTargetRange(const std::string& text) {
-  try {
-    return ParseRange("=" + text).range;
-  } catch (const Error&) {
-    throw Error("--target-range '" + text + "' is not of the form LOW:HIGH");
-  }
-}
-
-/// Nothing that is said about the data may be without effect.
-void CheckScaling(const ServeOptions& o) {
-  if (o.scaling != "range" && !o.ranges.empty()) {
-    throw Error("--range does not go with --scaling " + o.scaling + "; leave out one of them");
-  }
-  if (o.scaling == "norm" && !o.has_norm) {
-    throw Error(
-        "--scaling norm needs --norm R, the largest norm that a sample's inputs have anywhere; "
-        "--scaling range needs none, but the columns' ranges");
-  }
-  if (o.scaling != "norm" && o.has_norm) throw Error("--norm needs --scaling norm");
-  if (o.scaling == "none" && !o.target_range.empty()) {
-    throw Error(
-        "--target-range is without effect while nothing is scaled: add a --range COLUMN=LOW:HIGH "
-        "for each input, or --scaling norm, or leave it out");
-  }
-}
-
-/// The columns and their ranges, or what is wrong with them.
-void CompleteColumns(ServeOptions& o) {
-  FederationConfiguration& f = o.federation;
-  if (o.scaling.empty()) o.scaling = o.ranges.empty() ? "none" : "range";
-  CheckScaling(o);
-  f.scaling = o.scaling;
-  if (!o.target.empty() && std::ranges::count(o.columns, o.target) > 0) {
-    throw Error("--target " + Quoted(o.target) + " is one of the --columns as well");
-  }
-  for (const std::string& name : o.columns) {
-    if (std::ranges::count(o.columns, name) > 1) {
-      throw Error("--columns names " + Quoted(name) + " twice");
-    }
-    f.columns.push_back({name, 0, 1});
-  }
-  for (const DeclaredRange& declared : o.ranges) {
-    if (std::ranges::count(o.ranges, declared.column, &DeclaredRange::column) > 1) {
-      throw Error("--range is given twice for " + Quoted(declared.column));
-    }
-    const auto column = std::ranges::find(f.columns, declared.column, &ColumnRange::name);
-    if (column == f.columns.end()) {
-      throw Error("--range is given for " + Quoted(declared.column) + "; " +
-                  Suggest(declared.column, o.columns));
-    }
-    *column = {declared.column, declared.range.low, declared.range.high};
-    CheckRange("--range", *column);
-  }
-  if (f.scaling == "range" && (o.columns.empty() || o.ranges.size() != o.columns.size())) {
-    throw Error("--scaling range needs --columns, and a --range COLUMN=LOW:HIGH for each of them");
-  }
-  f.target.name = o.target;
-  if (!o.target_range.empty()) {
-    const Range range = ParseTargetRange(o.target_range);
-    f.target = {o.target, range.low, range.high};
-    CheckRange("--target-range", f.target);
-  } else if (f.scaling != "none") {
-    throw Error("--target-range LOW:HIGH is needed: labels are scaled to [0, 1] by it");
-  }
-}
-
 void Complete(ServeOptions& o) {
-  CompleteColumns(o);
   FederationConfiguration& f = o.federation;
-  if (f.problem.dimension == 0) f.problem.dimension = o.columns.size();
+  Declare(o.data, f);
+  if (f.problem.dimension == 0) f.problem.dimension = f.columns.size();
   if (f.problem.dimension == 0) {
     throw Error("say how many inputs a sample has: --columns NAME,NAME,... or --dimension D");
   }
@@ -175,6 +97,32 @@ std::string TroubleOf(const RoundsStatus& status, const FederationServer& server
   if (!status.failure.empty()) return status.failure;
   return !status.trouble.empty() ? status.trouble : server.trouble();
 }
+
+/// Says once of each step that stands still which clients it waits for.
+class Watch {
+ public:
+  void Look(const RoundsStatus& status, ServerLog& log) {
+    const auto now = std::chrono::steady_clock::now();
+    if (status.step != step_ || status.answered == 0) {
+      step_ = status.step;
+      since_ = now;
+      told_ = false;
+    }
+    constexpr std::chrono::seconds kPatience{10};
+    if (told_ || status.missing.empty() || status.finished || now < since_ + kPatience) return;
+    told_ = true;
+    std::string names;
+    for (const std::string& name : status.missing) names += (names.empty() ? "" : ", ") + name;
+    log.Event("", "waiting",
+              "step " + std::to_string(status.step) + " has " + std::to_string(status.answered) +
+                  " of " + std::to_string(status.needed) + " answers; not those of " + names);
+  }
+
+ private:
+  std::uint64_t step_ = 0;
+  std::chrono::steady_clock::time_point since_{};
+  bool told_ = false;
+};
 
 void Execute(ServeOptions o) {
   Complete(o);
@@ -221,12 +169,14 @@ void Execute(ServeOptions o) {
                 (o.server.insecure ? ", without certificates" : ""));
 
   std::string told;
+  Watch watch;
   bool ended = false;
   for (;;) {
     constexpr timespec kLook{0, 200'000'000};
     if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
     const RoundsStatus status = rounds.status();
     if (!status.failure.empty()) throw Error(status.failure);
+    watch.Look(status, log);
     const std::string trouble = TroubleOf(status, server);
     if (trouble != told) {
       log.Event("", trouble.empty() ? "recovered" : "trouble", trouble);
@@ -337,13 +287,13 @@ void AddServeCommand(CLI::App& program) {
                       ->check(CLI::Range(0.001, 1e6))
                       ->capture_default_str());
   group("Data",
-        serve.add_option("--columns", o->columns, "Input columns, in order")->delimiter(','));
+        serve.add_option("--columns", o->data.columns, "Input columns, in order")->delimiter(','));
   group("Data", serve
                     .add_option("--dimension", o->federation.problem.dimension,
                                 "Inputs per sample, if they have no names")
                     ->check(WholeNumber(1)));
   group("Data", serve
-                    .add_option("--scaling", o->scaling,
+                    .add_option("--scaling", o->data.scaling,
                                 "Of inputs: range, norm (divided by --norm) or none (default: "
                                 "range if there are ranges)")
                     ->check(CLI::IsMember({"none", "norm", "range"})));
@@ -351,7 +301,7 @@ void AddServeCommand(CLI::App& program) {
                     .add_option_function<std::vector<std::string>>(
                         "--range",
                         [o](const std::vector<std::string>& texts) {
-                          for (const auto& text : texts) o->ranges.push_back(ParseRange(text));
+                          for (const auto& text : texts) o->data.ranges.push_back(ParseRange(text));
                         },
                         "COLUMN=LOW:HIGH for each input; values outside are clipped")
                     ->delimiter(','));
@@ -359,8 +309,8 @@ void AddServeCommand(CLI::App& program) {
                     .add_option("--norm", o->federation.norm,
                                 "With --scaling norm: the largest norm of a sample's inputs")
                     ->check(CLI::PositiveNumber));
-  group("Data", serve.add_option("-t,--target", o->target, "The column to predict"));
-  group("Data", serve.add_option("--target-range", o->target_range,
+  group("Data", serve.add_option("-t,--target", o->data.target, "The column to predict"));
+  group("Data", serve.add_option("--target-range", o->data.target_range,
                                  "LOW:HIGH, scaled to [0, 1]; labels outside are clipped"));
   AddAlgorithmOptions(serve, o->federation.options);
   group("Algorithm", serve.add_option("-a,--algorithm", o->federation.algorithm, "Algorithm")
@@ -382,7 +332,7 @@ void AddServeCommand(CLI::App& program) {
             ->capture_default_str());
   serve.callback([o, &serve] {
     o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
-    o->has_norm = serve.count("--norm") > 0;
+    o->data.has_norm = serve.count("--norm") > 0;
     Execute(*o);
   });
 }

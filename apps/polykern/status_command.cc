@@ -79,6 +79,7 @@ void Show(const Json& status) {
   row("clients connected", status.at("clients").at("connected"));
   row("clients enrolled", status.at("clients").at("enrolled"));
   row("answers in the open step", status.at("answered"));
+  row("clients it needs", status.at("needed"));
   row("seconds per step", status.at("mean_step_seconds"));
   row("updates accepted", updates.at("accepted"));
   row("of these late", updates.at("used_late"));

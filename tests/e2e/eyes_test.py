@@ -120,6 +120,19 @@ def test_what_is_rejected_and_refused_is_counted_by_reason(federation, raw, v1):
     assert eyes.get("nothing")[0] == 404
 
 
+def test_a_step_that_stands_still_says_whom_it_waits_for(federation):
+    f = federation("pof-mkl", clients=3)
+    eyes = Eyes(f)
+    f.join(0)
+    f.join(1)
+    eyes.wait_for(lambda: "waiting" in [e["event"] for e in eyes.events()])
+    [told] = [e["detail"] for e in eyes.events() if e["event"] == "waiting"]
+    assert told == "step 0 has 2 of 3 answers; not those of station-2"
+    assert json.loads(eyes.status("--format", "json"))["needed"] == 3
+    f.join(2)
+    f.wait()
+
+
 def test_a_report_is_not_believed_if_it_cannot_be(federation, raw, v1):
     f = federation("pof-mkl", clients=2)
     eyes = Eyes(f, "--quorum", "1", "--deadline", "1000")

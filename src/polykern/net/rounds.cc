@@ -359,8 +359,14 @@ RoundsStatus Rounds::status() const {
   status.enrolled = clients_.size();
   status.connected = connected_;
   status.answered = counted_.size();
+  status.needed = options_.asynchronous ? 1 : options_.quorum.Of(Expected());
+  constexpr std::size_t kMostMissing = 5;
   double predictions = 0;
   for (const Client& client : clients_) {
+    if (answering_ < status.needed && status.missing.size() < kMostMissing && !client.counted &&
+        !IsAbsent(client)) {
+      status.missing.push_back(client.name);
+    }
     const ClientReport& report = client.report;
     if (report.predictions == 0) continue;
     const auto weight = static_cast<double>(report.predictions);

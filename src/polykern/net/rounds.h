@@ -92,6 +92,9 @@ struct RoundsStatus {
   std::size_t enrolled = 0;
   std::size_t connected = 0;
   std::uint64_t answered = 0;  ///< updates of the open step
+  std::uint64_t needed = 0;    ///< clients that must answer before it may end
+  /// The first few that have not, of those that are expected to, while they are too few.
+  std::vector<std::string> missing = {};
   std::uint64_t accepted = 0;
   std::uint64_t used_late = 0;   ///< of these for a step that had ended
   std::uint64_t late = 0;        ///< updates for a step that had ended, dropped

@@ -97,6 +97,8 @@ TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
   Join("b");  // a second connection takes the place of the first
   Answer(a, 0);
   EXPECT_EQ(step(), 0U) << "all means all who are here";
+  EXPECT_EQ(rounds_->status().needed, 2U);
+  EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
   rounds_->Leave(mistaken.session, now_);
   EXPECT_EQ(step(), 0U);
   const TestClient again = Join("b");
@@ -113,6 +115,7 @@ TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
   rounds_->Leave(b.session, now_);
   Answer(now, 3);
   EXPECT_EQ(step(), 3U) << "who has answered once is waited for";
+  EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
 }
 
 TEST_F(RoundsOfAFederation, WaitForASilentClientOnceAndForOneThatAnswersLateAgain) {

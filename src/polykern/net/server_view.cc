@@ -65,6 +65,8 @@ std::string ToMetrics(const ServerView& view) {
             static_cast<double>(r.connected));
   out.Gauge("polykern_step_answers", "Updates counted in the open step.",
             static_cast<double>(r.answered));
+  out.Gauge("polykern_step_answers_needed", "Clients that must answer before it may end.",
+            static_cast<double>(r.needed));
   out.Counter("polykern_updates_accepted_total", "Updates that counted.", r.accepted);
   out.Counter("polykern_updates_used_late_total", "Of these, those for a step that had ended.",
               r.used_late);
@@ -110,6 +112,7 @@ std::string ToJson(const ServerView& view) {
       {"finished", r.finished},
       {"clients", {{"enrolled", r.enrolled}, {"connected", r.connected}}},
       {"answered", r.answered},
+      {"needed", r.needed},
       {"updates",
        {{"accepted", r.accepted},
         {"used_late", r.used_late},
