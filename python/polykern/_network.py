@@ -70,6 +70,9 @@ class Agent:
     def learn(self, y, position=0):
         """Learns from the label of the last prediction. False if its step was answered already or all is finished.
 
+        RuntimeError if the state cannot be written, or the label is so far off that the server would reject the update:
+        then nothing is learnt, and `learn` may be called again.
+
         position: kept with the state file, for the caller.
         """
         return self._core.learn(y, position)

@@ -166,6 +166,20 @@ def test_an_agent_judges_its_samples_and_its_calls():
     assert address
 
 
+def test_a_label_that_cannot_be_learnt_from_changes_nothing():
+    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server, \
+         pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as calm:
+        with pk.Agent(server.address, name="kitchen") as agent, pk.Agent(calm.address, name="kitchen") as other:
+            for x, y in [([1, 2], 0.5), ([2, 1], 0.25), ([1, 1], 0.5)]:
+                assert agent.predict(x) == other.predict(x)
+                for _ in range(2):
+                    with pytest.raises(RuntimeError, match="cannot be learnt from"):
+                        agent.learn(1e6)
+                assert agent.learn(y) and other.learn(y)
+            assert agent.predict([1, 2]) == other.predict([1, 2]) != 0
+            assert agent.status()["learnt"] == 3
+
+
 def test_a_stranger_is_refused():
     with pk.Server("pof-mkl", dimension=2, clients=["friend"]) as server:
         with pk.Agent(server.address, name="stranger") as agent:

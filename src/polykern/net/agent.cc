@@ -143,8 +143,7 @@ class Agent::Parts final : public AgentLink::Handler {
     try {
       CheckLearnt(updates);
     } catch (const Error& error) {
-      learner_->clients.Load(before);
-      playing_.reset();
+      TakeBack(before);
       throw UnusableSample(std::string("its label cannot be learnt from: ") + error.what());
     }
     AgentState next = state_;
@@ -157,8 +156,7 @@ class Agent::Parts final : public AgentLink::Handler {
       try {
         WriteAgentState(path_, next);
       } catch (const Error&) {
-        learner_->clients.Load(before);
-        PredictAgain();
+        TakeBack(before);
         throw;
       }
     }
@@ -212,6 +210,12 @@ class Agent::Parts final : public AgentLink::Handler {
 
   void PredictAgain() {
     learner_->round.Predict(*playing_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
+  }
+
+  /// As if Learn had not been called: it may be called again.
+  void TakeBack(const std::vector<double>& before) {
+    learner_->clients.Load(before);
+    PredictAgain();
   }
 
   /// What the server would not take is not sent, nor are the weights it left behind kept.

@@ -86,9 +86,8 @@ class Agent {
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers the
   /// step. False, and nothing is learnt, if the step is answered already or the federation is
   /// finished. `position` is kept with the state, for the caller. Throws Error if the state cannot
-  /// be written: then nothing is sent or learnt, and Learn may be called again. Throws
-  /// UnusableSample, and has learnt nothing either, if the label is so far off that the server
-  /// would reject the update.
+  /// be written, UnusableSample if the label is so far off that the server would reject the update:
+  /// then nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
   bool Learn(double y, std::uint64_t position = 0);
 
   /// The position of the last Learn, of an earlier process as well; 0: none.
