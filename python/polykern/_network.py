@@ -62,9 +62,16 @@ class Agent:
         _open.add(self)
 
     def predict(self, x):
-        """A float that also has `.value` and `.step`. RuntimeError if there is no model yet."""
+        """A float that also has `.value` and `.step`. RuntimeError if there is no model yet.
+
+        If the server refuses this agent, it predicts with the newest model it has; `status()["failure"]` says why.
+        """
         if self.wait > 0 or not self.status()["ready"]:
-            self._core.wait_for_step(self.wait if self.wait > 0 else 10.0)
+            try:
+                self._core.wait_for_step(self.wait if self.wait > 0 else 10.0)
+            except RuntimeError:
+                if not self.status()["ready"]:
+                    raise
         return AgentPrediction(*self._core.predict(x))
 
     def learn(self, y, position=0):

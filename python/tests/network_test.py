@@ -187,6 +187,18 @@ def test_a_stranger_is_refused():
                 agent.predict([1, 2])
 
 
+def test_an_agent_that_is_refused_predicts_with_the_model_it_has(tmp_path):
+    options = dict(name="stranger", state=tmp_path / "stranger.state")
+    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server, pk.Agent(server.address, **options) as agent:
+        first = agent.predict([1, 2])
+        assert agent.learn(0.5)
+    with pk.Server("pof-mkl", dimension=2, clients=["friend"]) as server, pk.Agent(server.address, **options) as agent:
+        with pytest.raises(RuntimeError, match="refuses"):
+            agent.wait_for_step(30)
+        assert agent.predict([1, 2]).step == first.step
+        assert "refuses" in agent.status()["failure"]
+
+
 def test_closing_wakes_up_whoever_waits():
     agent = pk.Agent("127.0.0.1:1", name="nobody")
     ended = []
