@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import shutil
 import subprocess
 import time
 
@@ -142,3 +143,39 @@ def test_an_agent_comes_back_when_it_is_let_in_again(federation):
     refused, again, _ = said.splitlines()
     assert "the certificate is revoked; it needs another certificate (polykern pki issue)" in refused
     assert again == "polykern: connected again"
+
+
+def test_an_agent_whose_certificate_was_renewed_in_time_goes_on_when_the_old_one_ends(federation):
+    f = federation("pof-mkl", clients=1)
+    f.steps = 0
+    f.serve()
+    shutil.copytree(f.folder / "pki", f.folder / "old")  # knows of the old certificate only
+    # A refusal would end it (--wait), and if not, last until the test is over (--ask-again).
+    with subprocess.Popen([POLYKERN, "join", "--server", f"127.0.0.1:{f.port}", "--certificates", "pki/clients/station-0",
+                           "--wait", "--ask-again", "1000"], cwd=f.folder, text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as agent:
+        f.processes.append(agent)
+        agent.stdin.write("a,b,c,d,e,y\n")
+
+        def sample():
+            agent.stdin.write("0.1,0.2,0.3,0.4,0.5,0.5\n")
+            agent.stdin.flush()
+            return json.loads(agent.stdout.readline())["step"]
+
+        def expelled():
+            return (f.folder / "server.log").read_text().count("expelled")
+
+        assert sample() == 0
+        f.do("pki", "issue", "station-0", "--renew")
+        # Expired or revoked, the server's check does the same, and a test need not wait for a day's end.
+        f.do("pki", "revoke", "station-0", "--dir", "old")
+        shutil.copy(f.folder / "old/ca.crl", f.folder / "new.crl")
+        (f.folder / "new.crl").rename(f.folder / "pki/ca.crl")
+        end = time.monotonic() + 60
+        while not expelled() and time.monotonic() < end:
+            time.sleep(0.02)
+        assert expelled() == 1
+        assert [sample(), sample()] == [1, 2]
+        agent.stdin.close()
+        said = agent.stderr.read()
+    assert agent.returncode == 0, said

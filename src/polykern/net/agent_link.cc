@@ -120,12 +120,18 @@ class Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::Byte
   std::optional<grpc::Status> status_;
 };
 
-std::shared_ptr<grpc::ChannelCredentials> Credentials(const LinkOptions& options) {
+/// What connections are made with.
+struct Identity {
+  std::string certificate;  // insecure: none
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+};
+
+Identity ReadIdentity(const LinkOptions& options) {
   if (options.insecure) {
     if (!IsClientName(options.name)) {
       throw Error("without certificates a client needs a name of its own: give --name");
     }
-    return grpc::InsecureChannelCredentials();
+    return {"", grpc::InsecureChannelCredentials()};
   }
   const std::filesystem::path folder(options.certificates);
   const std::string path = (folder / "client.crt").string();
@@ -140,7 +146,13 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(const LinkOptions& options
   ssl.pem_root_certs = ReadWholeFile((folder / "ca.crt").string());
   ssl.pem_private_key = own.key;
   ssl.pem_cert_chain = own.certificate;
-  return grpc::SslCredentials(ssl);
+  return {own.certificate, grpc::SslCredentials(ssl)};
+}
+
+/// May another certificate change its mind?
+bool IsOfCertificate(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
+         status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
 }
 
 /// What a server has against us that will not pass by itself, and what to do; empty: nothing.
@@ -166,7 +178,7 @@ std::string RefusalIn(const grpc::Status& status) {
 class AgentLink::Parts {
  public:
   Parts(const LinkOptions& options, Handler& handler)
-      : options_(options), handler_(handler), credentials_(Credentials(options)) {
+      : options_(options), handler_(handler), identity_(ReadIdentity(options)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
 
@@ -184,10 +196,16 @@ class AgentLink::Parts {
     milliseconds wait = options_.first_wait;
     while (!stop.stop_requested()) {
       bool greeted = false;
-      const std::string unread = ReadCertificates();
+      std::string unread = ReadCertificates();
       const grpc::Status status = Connect(stop, greeted);
       if (stop.stop_requested()) return;
-      const std::string refusal = RefusalIn(status);
+      std::string refusal = RefusalIn(status);
+      if (IsOfCertificate(status)) {
+        // The one that was shown may have been renewed since; then nobody has to do anything.
+        const std::string shown = identity_.certificate;
+        unread = ReadCertificates();
+        if (identity_.certificate != shown) refusal.clear();
+      }
       const std::string why = !refusal.empty() ? refusal
                               : status.ok()    ? "the server ended the connection"
                                                : status.error_message();
@@ -213,7 +231,7 @@ class AgentLink::Parts {
   /// it says why, in brackets.
   std::string ReadCertificates() {
     try {
-      credentials_ = Credentials(options_);
+      identity_ = ReadIdentity(options_);
       return {};
     } catch (const Error& error) {
       return std::string(" (") + error.what() + ")";
@@ -235,7 +253,8 @@ class AgentLink::Parts {
     // gRPC's own back-off, which attempts would share, stays out of ours.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-    grpc::GenericStub stub(grpc::CreateCustomChannel(options_.server, credentials_, arguments));
+    grpc::GenericStub stub(
+        grpc::CreateCustomChannel(options_.server, identity_.credentials, arguments));
     grpc::ClientContext context;
     if (options_.insecure) context.AddMetadata(kNameHeader, options_.name);
     Stream stream(stub, context, handler_);
@@ -254,8 +273,8 @@ class AgentLink::Parts {
 
   const LinkOptions options_;
   Handler& handler_;
-  std::shared_ptr<grpc::ChannelCredentials> credentials_;  // the thread's alone, once it runs
-  std::mutex mutex_;                                       // for what follows
+  Identity identity_;  // the thread's alone, once it runs
+  std::mutex mutex_;   // for what follows
   std::condition_variable_any pause_;
   Stream* stream_ = nullptr;
   std::jthread thread_;

@@ -22,8 +22,9 @@ struct LinkOptions {
 };
 
 /// An agent's connection to its server: connects, and connects again, until destroyed, even if the
-/// server will not have it: certificates are read again each time, and may be better then. It
-/// carries bytes and knows nothing of what they mean.
+/// server will not have it: certificates are read again each time, and may be better then. A
+/// refusal of one that has been renewed since is none: it comes back with the new one. It carries
+/// bytes and knows nothing of what they mean.
 ///
 /// The constructor throws Error if certificates are missing, damaged or out of their time. Send may
 /// be called from any thread.
