@@ -94,6 +94,7 @@ std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::
   add("--kernels-per-upload", std::to_string(o.kernels_per_upload));
   add("--dimension", std::to_string(o.dimension));
   add("--mode", o.mode);
+  add("--log", "none");
   if (o.mode == "sync") add("--quorum", std::to_string(o.clients));
   add("--max-clients", std::to_string(o.clients));
   add("--max-connected", std::to_string(o.clients));
