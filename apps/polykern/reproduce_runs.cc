@@ -78,7 +78,8 @@ std::vector<PaperData> FindPaperData(const std::vector<std::string>& names,
     }
   }
   if (found.empty()) {
-    throw Error("no data in '" + data_dir + "'; get them with: " + GetCommand(absent, data_dir) +
+    throw Error("'" + data_dir + "' has no files of: " + absent +
+                "; get them with: " + GetCommand(absent, data_dir) +
                 " (or name the folder that has them with --data-dir)");
   }
   if (!absent.empty()) {

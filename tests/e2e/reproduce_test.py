@@ -170,7 +170,10 @@ def test_a_data_set_with_a_file_missing_is_refused(polykern, tmp_path):
 def test_no_data_at_all_gives_the_command_that_gets_them(polykern):
     done = polykern("reproduce", "all", "--data-dir", "no where")
     assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "'no where' has no files of: naval uji air wec; get them with: " in done.err
     assert "polykern data get naval uji air wec --data-dir 'no where'" in done.err
+    done = polykern("reproduce", "table1", "--data", "wec")
+    assert "'data' has no files of: wec; get them with: polykern data get wec (" in done.err
     done = polykern("reproduce", "all", "--data", "navall")
     assert (done.code, 'did you mean "naval"?' in done.err) == (1, True)
 
