@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -74,18 +75,19 @@ class Session {
   explicit Session(const JoinOptions& o) : o_(o), agent_(o.agent), waiting_(o.pending) {
     const bool is_file = o.input != "-" && !o.input.starts_with("tcp://");
     wait_ = o.wait || (is_file && !o.no_wait);
+    can_go_on_ = is_file && std::filesystem::is_regular_file(o.input);
     Patiently(agent_, o.give_up, [&](auto time) {
       if (!agent_.status().ready) agent_.WaitForStep(time);
       return agent_.status().ready;
     });
     federation_ = agent_.configuration();
     scale_ = AgreedScale(federation_);
-    learnt_before_ = is_file ? agent_.position() : 0;
   }
 
   void Run(std::istream& input) {
     SampleReader reader(input, o_.input == "-" ? "standard input" : o_.input, federation_,
                         o_.reader);
+    FindBeginning(reader);
     InputSample sample;
     while (reader.Next(sample)) {
       TellOfTheServer();
@@ -94,7 +96,7 @@ class Session {
         Take(sample);
       } catch (const UnusableSample& error) {
         if (o_.strict) throw;
-        if (sample.line <= learnt_before_) continue;  // an earlier process has told it
+        if (sample.read.line <= learnt_before_) continue;  // an earlier process has told it
         ++counts_.bad;
         std::cerr << "polykern: " << error.what() << "; skipped" << std::endl;
       }
@@ -107,6 +109,19 @@ class Session {
   }
 
  private:
+  /// Of a file that begins with what an earlier process has learnt, that is not learnt again.
+  void FindBeginning(SampleReader& reader) {
+    const InputPosition before = agent_.position();
+    if (!can_go_on_ || before.line == 0) return;
+    const bool same = reader.BeginsWith(before);
+    if (same) learnt_before_ = before.line;
+    std::cerr << "polykern: " << o_.input
+              << (same ? ": lines 1 to " + std::to_string(before.line) +
+                             " were learnt before and are passed over"
+                       : ": does not begin with what was learnt last; read from its first line")
+              << std::endl;
+  }
+
   /// Beside a stream nobody waits for the server. Says once why it is away or will not have this
   /// agent, and once that it is there again.
   void TellOfTheServer() {
@@ -125,12 +140,12 @@ class Session {
 
   [[noreturn]] void Refuse(const InputSample& sample, const std::string& why) const {
     throw UnusableSample((o_.input == "-" ? "standard input" : o_.input) + ", line " +
-                         std::to_string(sample.line) + ": " + why);
+                         std::to_string(sample.read.line) + ": " + why);
   }
 
   void Take(const InputSample& sample) {
     // What an earlier process has learnt of a file is only looked at for who still waits.
-    const bool again = sample.line <= learnt_before_;
+    const bool again = sample.read.line <= learnt_before_;
     if (sample.x.empty()) {
       const auto x = waiting_.Take(sample.id);
       if (again) return;
@@ -162,8 +177,10 @@ class Session {
 
   void Learn(const InputSample& sample) {
     counts_.clipped += scale_.ClipsLabel(*sample.y) ? 1 : 0;
+    // A stream's lines do not come again, but those of a file may that was learnt before it.
+    const InputPosition position = can_go_on_ ? sample.read : agent_.position();
     try {
-      counts_.learnt += agent_.Learn(scale_.ScaleLabel(*sample.y), sample.line) ? 1 : 0;
+      counts_.learnt += agent_.Learn(scale_.ScaleLabel(*sample.y), position) ? 1 : 0;
     } catch (const UnusableSample& error) {
       Refuse(sample, error.what());
     }
@@ -177,6 +194,7 @@ class Session {
   const JoinOptions& o_;
   Agent agent_;
   bool wait_ = false;
+  bool can_go_on_ = false;  // the input is a file that can be read again
   FederationConfiguration federation_;
   Scale scale_;
   std::uint64_t learnt_before_ = 0;  // lines of a file, by an earlier process
@@ -207,8 +225,10 @@ void AddJoinCommand(CLI::App& program) {
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
   join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");
   join.add_option("--name", link.name, "With --insecure: who this is");
-  join.add_option("--state", o->agent.state,
-                  "File that remembers what was learnt (default: nothing is remembered)");
+  join.add_option(
+      "--state", o->agent.state,
+      "File that remembers what was learnt, and how far a file of --input was (default: "
+      "nothing is remembered)");
   join.add_option("-i,--input", o->input,
                   "Samples, CSV with a header or JSON lines: a file, - for standard input, or "
                   "tcp://HOST:PORT")

@@ -15,7 +15,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-constexpr int kDeepest = 32;  // lists in lists, and so on
+constexpr int kEnd = std::istream::traits_type::eof();
+constexpr int kDeepest = 32;                             // lists in lists, and so on
+constexpr std::uint64_t kFirstSum = 0xcbf29ce484222325;  // FNV-1a
+constexpr std::uint64_t kSumFactor = 0x100000001b3;
 
 /// A number, or Error.
 double NumberIn(const Cell& cell, const std::string& column) {
@@ -55,22 +58,39 @@ SampleReader::SampleReader(std::istream& input, std::string what,
       target_(!options.target.empty()           ? options.target
               : !federation.target.name.empty() ? federation.target.name
                                                 : "y"),
-      id_(options.id) {
+      id_(options.id),
+      read_{.sum = kFirstSum} {
   for (const ColumnRange& column : federation.columns) inputs_.push_back(column.name);
+}
+
+bool SampleReader::BeginsWith(const InputPosition& before) {
+  while (read_.bytes < before.bytes && ReadByte() != kEnd) {
+  }
+  const bool same = read_.bytes == before.bytes && read_.sum == before.sum;
+  read_ = {.sum = kFirstSum};
+  input_.rdbuf()->pubseekpos(0);
+  return same;
+}
+
+/// The next byte, counted and summed; kEnd at the end of the input.
+int SampleReader::ReadByte() {
+  const int c = input_.rdbuf()->sbumpc();
+  if (c == kEnd) return c;
+  ++read_.bytes;
+  read_.sum = (read_.sum ^ static_cast<std::uint64_t>(c)) * kSumFactor;
+  return c;
 }
 
 /// The next line without its end, or as much of it as may be; false at the end of the input.
 bool SampleReader::ReadBytes() {
-  using Traits = std::istream::traits_type;
   text_.clear();
   too_long_ = false;
-  std::streambuf& in = *input_.rdbuf();
   for (bool any = false;; any = true) {
-    const auto c = in.sbumpc();
-    if (Traits::eq_int_type(c, Traits::eof())) return any;
+    const int c = ReadByte();
+    if (c == kEnd) return any;
     if (c == '\n') return true;
     if (text_.size() < kLongestLine) {
-      text_.push_back(Traits::to_char_type(c));
+      text_.push_back(static_cast<char>(c));
     } else {
       too_long_ = true;
     }
@@ -79,9 +99,9 @@ bool SampleReader::ReadBytes() {
 
 bool SampleReader::ReadLine() {
   while (ReadBytes()) {
-    ++line_;
+    ++read_.line;
     if (text_.ends_with('\r')) text_.pop_back();
-    if (line_ == 1 && text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);
+    if (read_.line == 1 && text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);
     if (text_.find_first_not_of(" \t") != std::string::npos) return true;
   }
   return false;
@@ -97,8 +117,8 @@ bool SampleReader::Next(InputSample& sample) {
     }
   }
   sample = {};
-  sample.line = line_;
-  sample.id = std::to_string(line_);
+  sample.read = read_;
+  sample.id = std::to_string(read_.line);
   try {
     if (too_long_) throw Error("longer than " + std::to_string(kLongestLine) + " bytes");
     if (json_) {
@@ -107,7 +127,7 @@ bool SampleReader::Next(InputSample& sample) {
       TakeRow(sample);
     }
   } catch (const Error& error) {
-    sample.problem = what_ + ", line " + std::to_string(line_) + ": " + error.what();
+    sample.problem = what_ + ", line " + std::to_string(read_.line) + ": " + error.what();
   }
   return true;
 }

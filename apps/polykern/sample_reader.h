@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "polykern/net/configuration.h"
+#include "polykern/net/input_position.h"
 
 namespace polykern {
 
 /// A line of an agent's input: a sample with its label, a sample without, or the label of an
 /// earlier sample.
 struct InputSample {
-  std::uint64_t line = 0;        ///< from 1, the header included
+  InputPosition read = {};       ///< the input up to this line; the header has a number, too
   std::string problem = {};      ///< what is wrong with the line; then the rest means nothing
   std::string id = {};           ///< as JSON: what the line calls itself, or its number
   bool named = false;            ///< the line calls itself so: its label may come later
@@ -41,12 +42,17 @@ class SampleReader {
   SampleReader(std::istream& input, std::string what, const FederationConfiguration& federation,
                const ReaderOptions& options);
 
+  /// Whether the input, a file, begins with what was read up to `before`. Ask it before the first
+  /// Next: it reads that much, and goes back to the beginning.
+  bool BeginsWith(const InputPosition& before);
+
   /// The next line that is not empty; false at the end. Throws Error if the header lacks a column.
   bool Next(InputSample& sample);
 
  private:
   bool ReadLine();
   bool ReadBytes();
+  int ReadByte();
   void TakeHeader();
   void TakeRow(InputSample& sample) const;
   void TakeObject(InputSample& sample) const;
@@ -60,7 +66,7 @@ class SampleReader {
   const std::string id_;
   std::string text_;
   bool too_long_ = false;  // the line; text_ is its beginning
-  std::uint64_t line_ = 0;
+  InputPosition read_;
   bool started_ = false;
   bool json_ = false;
   char delimiter_ = ',';

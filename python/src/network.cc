@@ -107,7 +107,7 @@ class PythonAgent {
     return Remotely([&] {
       const std::lock_guard lock(mutex_);
       if (!waits_) throw Error("learn before predict: every label belongs to a prediction");
-      const bool learnt = agent->Learn(scale_->ScaleLabel(y), place);
+      const bool learnt = agent->Learn(scale_->ScaleLabel(y), {.line = place});
       waits_ = false;
       return learnt;
     });
@@ -133,7 +133,7 @@ class PythonAgent {
 
   std::uint64_t Position() {
     const auto agent = Open();
-    return WithoutGil([&] { return agent->position(); });
+    return WithoutGil([&] { return agent->position().line; });
   }
 
   void Close() {

@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     InputSample sample;
     std::uint64_t line = 0;
     while (reader.Next(sample)) {
-      if (sample.line <= line) std::abort();
-      line = sample.line;
+      if (sample.read.line <= line || sample.read.bytes >= size) std::abort();
+      line = sample.read.line;
       if (!sample.problem.empty()) continue;
       if (sample.x.empty() ? !(sample.named && sample.y) : sample.x.size() != 2) std::abort();
       if (sample.id.empty() || sample.id.size() > SampleReader::kLongestId) std::abort();

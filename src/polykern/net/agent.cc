@@ -129,7 +129,7 @@ class Agent::Parts final : public AgentLink::Handler {
     return {learner_->algorithm->loss().Predicted(f), playing_->step};
   }
 
-  bool Learn(double y, std::uint64_t position) {
+  bool Learn(double y, const InputPosition& position) {
     const std::lock_guard lock(mutex_);
     assert(playing_ != nullptr);
     if (status_.finished || !MayAnswer(*playing_)) {
@@ -173,7 +173,7 @@ class Agent::Parts final : public AgentLink::Handler {
     return true;
   }
 
-  std::uint64_t position() const {
+  InputPosition position() const {
     const std::lock_guard lock(mutex_);
     return state_.position;
   }
@@ -356,11 +356,11 @@ AgentPrediction Agent::Predict(std::span<const float> x) {
   return parts_->Predict(x);
 }
 
-bool Agent::Learn(double y, std::uint64_t position) {
+bool Agent::Learn(double y, const InputPosition& position) {
   return parts_->Learn(y, position);
 }
 
-std::uint64_t Agent::position() const {
+InputPosition Agent::position() const {
   return parts_->position();
 }
 

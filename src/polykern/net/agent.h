@@ -9,6 +9,7 @@
 #include "polykern/core/error.h"
 #include "polykern/net/agent_link.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/input_position.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
@@ -88,10 +89,10 @@ class Agent {
   /// finished. `position` is kept with the state, for the caller. Throws Error if the state cannot
   /// be written, UnusableSample if the label is so far off that the server would reject the update:
   /// then nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
-  bool Learn(double y, std::uint64_t position = 0);
+  bool Learn(double y, const InputPosition& position = {});
 
-  /// The position of the last Learn, of an earlier process as well; 0: none.
-  std::uint64_t position() const;
+  /// The position of the last Learn, of an earlier process as well.
+  InputPosition position() const;
   AgentStatus status() const;
 
  private:

@@ -12,7 +12,8 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kFirstFormatWithInput = 2;
 
 std::string SumOf(const std::string& bytes) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{};
@@ -39,6 +40,10 @@ std::string SumOf(const v1::AgentState& message) {
        static_cast<std::size_t>(message.weights_size()) * sizeof(double)});
   add(message.update());
   add(message.model());
+  if (message.format() >= kFirstFormatWithInput) {
+    add(std::to_string(message.input_bytes()));
+    add(std::to_string(message.input_sum()));
+  }
   return SumOf(all);
 }
 
@@ -50,7 +55,9 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   message.mutable_configuration()->insert(state.configuration.begin(), state.configuration.end());
   message.set_client(state.client);
   message.set_answered(state.answered);
-  message.set_position(state.position);
+  message.set_position(state.position.line);
+  message.set_input_bytes(state.position.bytes);
+  message.set_input_sum(state.position.sum);
   message.mutable_weights()->Add(state.weights.begin(), state.weights.end());
   message.set_update(state.update);
   message.set_model(state.model);
@@ -66,7 +73,7 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
   if (parsed && message.format() > kFormat) {
     throw Error(path + ": written by a newer version of polykern; update this one");
   }
-  if (!parsed || message.format() != kFormat || message.sum() != SumOf(message)) {
+  if (!parsed || message.format() == 0 || message.sum() != SumOf(message)) {
     throw Error(path +
                 ": not an agent's state, or damaged; put a copy in its place, or remove it to "
                 "begin anew");
@@ -74,7 +81,7 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
   return AgentState{{message.configuration().begin(), message.configuration().end()},
                     message.client(),
                     message.answered(),
-                    message.position(),
+                    {message.position(), message.input_bytes(), message.input_sum()},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
                     message.model()};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "polykern/net/configuration.h"
+#include "polykern/net/input_position.h"
 
 namespace polykern {
 
@@ -14,7 +15,7 @@ struct AgentState {
   ConfigurationTexts configuration = {};  ///< of the federation it belongs to
   std::uint64_t client = 0;               ///< its number there
   std::uint64_t answered = 0;             ///< 1 + the last step it answered; 0: none yet
-  std::uint64_t position = 0;             ///< how far its input was learnt
+  InputPosition position = {};            ///< how far its input was learnt
   std::vector<double> weights = {};       ///< Clients::Save
   std::string update = {};                ///< the answer to that step, encoded
   std::string model = {};                 ///< the model it learnt with, encoded: every block
@@ -23,7 +24,8 @@ struct AgentState {
 /// Replaces the file as a whole (ReplaceFile), readable by its owner alone. Throws Error.
 void WriteAgentState(const std::string& path, const AgentState& state);
 
-/// Nothing if there is no such file. Throws Error if it is damaged, or of a newer version.
+/// Nothing if there is no such file. One of an older version knows of its position the line alone.
+/// Throws Error if it is damaged, or of a newer version.
 std::optional<AgentState> ReadAgentState(const std::string& path);
 
 }  // namespace polykern

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace polykern {
+
+/// How far an input was read, and what it was: a file begins so, unless it is another one.
+struct InputPosition {
+  std::uint64_t line = 0;   ///< from 1; 0: nothing was read
+  std::uint64_t bytes = 0;  ///< up to the line's end; 0: nobody knows what they were
+  std::uint64_t sum = 0;    ///< of these bytes: equal ones have equal sums
+};
+
+}  // namespace polykern
