@@ -1,8 +1,8 @@
 #include "input_stream.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <system_error>
 
 #include <ext/stdio_filebuf.h>
@@ -41,10 +41,11 @@ int Connect(const std::string& what, const std::string& address) {
   throw Error(what + ": cannot connect (" + std::generic_category().message(reason) + ")");
 }
 
-/// An istream that owns its connection.
-class SocketStream final : public std::istream {
+/// An istream that owns its descriptor.
+class DescriptorStream final : public std::istream {
  public:
-  explicit SocketStream(int descriptor) : std::istream(nullptr), buffer_(descriptor, std::ios::in) {
+  explicit DescriptorStream(int descriptor)
+      : std::istream(nullptr), buffer_(descriptor, std::ios::in) {
     rdbuf(&buffer_);
   }
 
@@ -54,10 +55,19 @@ class SocketStream final : public std::istream {
 
 }  // namespace
 
+std::string InputName(const std::string& what) {
+  return what == "-" ? "standard input" : what;
+}
+
 std::shared_ptr<std::istream> OpenInput(const std::string& what) {
-  if (what == "-") return {std::shared_ptr<std::istream>(), &std::cin};
+  std::error_code none;
+  if (std::filesystem::is_directory(what == "-" ? "/dev/stdin" : what, none)) {
+    throw Error(InputName(what) + ": is a folder; name a file with samples");
+  }
+  // Not std::cin, which takes a failure for the end.
+  if (what == "-") return std::make_shared<DescriptorStream>(dup(STDIN_FILENO));
   if (what.starts_with(kTcp)) {
-    return std::make_shared<SocketStream>(Connect(what, what.substr(kTcp.size())));
+    return std::make_shared<DescriptorStream>(Connect(what, what.substr(kTcp.size())));
   }
   auto file = std::make_shared<std::ifstream>(what);
   if (!*file) throw Error(what + ": cannot be read; check the path");

@@ -6,8 +6,12 @@
 
 namespace polykern {
 
+/// What an input is called in messages.
+std::string InputName(const std::string& what);
+
 /// Where samples come from: "-" is standard input, tcp://HOST:PORT what a program there sends after
-/// we connect, anything else a file. Owned by the caller, but for standard input. Throws Error.
+/// we connect, anything else a file. Owned by the caller. Throws Error. Reading on after a failure
+/// throws std::ios_base::failure, if it is done with the stream's buffer.
 std::shared_ptr<std::istream> OpenInput(const std::string& what);
 
 }  // namespace polykern

@@ -85,8 +85,27 @@ class Session {
   }
 
   void Run(std::istream& input) {
-    SampleReader reader(input, o_.input == "-" ? "standard input" : o_.input, federation_,
-                        o_.reader);
+    bool broken = false;
+    try {
+      Read(input);
+    } catch (const BrokenInput& error) {
+      broken = true;
+      std::cerr << "polykern: " << error.what() << "; no more is learnt" << std::endl;
+    }
+    Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitUntilCounted(time); });
+    std::cerr << "polykern: " << Count(counts_.samples, "sample") << ", " << counts_.learnt
+              << " learnt; " << Count(counts_.bad, "bad line") << ", "
+              << Count(counts_.clipped, "value") << " clipped; " << waiting_.size()
+              << " still without a label, " << waiting_.forgotten() << " forgotten" << std::endl;
+    if (broken) {
+      throw Error(InputName(o_.input) +
+                  ": not read to its end; start the agent again when it can be");
+    }
+  }
+
+ private:
+  void Read(std::istream& input) {
+    SampleReader reader(input, InputName(o_.input), federation_, o_.reader);
     FindBeginning(reader);
     InputSample sample;
     while (reader.Next(sample)) {
@@ -101,14 +120,8 @@ class Session {
         std::cerr << "polykern: " << error.what() << "; skipped" << std::endl;
       }
     }
-    Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitUntilCounted(time); });
-    std::cerr << "polykern: " << Count(counts_.samples, "sample") << ", " << counts_.learnt
-              << " learnt; " << Count(counts_.bad, "bad line") << ", "
-              << Count(counts_.clipped, "value") << " clipped; " << waiting_.size()
-              << " still without a label, " << waiting_.forgotten() << " forgotten" << std::endl;
   }
 
- private:
   /// Of a file that begins with what an earlier process has learnt, that is not learnt again.
   void FindBeginning(SampleReader& reader) {
     const InputPosition before = agent_.position();
@@ -139,8 +152,8 @@ class Session {
   }
 
   [[noreturn]] void Refuse(const InputSample& sample, const std::string& why) const {
-    throw UnusableSample((o_.input == "-" ? "standard input" : o_.input) + ", line " +
-                         std::to_string(sample.read.line) + ": " + why);
+    throw UnusableSample(InputName(o_.input) + ", line " + std::to_string(sample.read.line) + ": " +
+                         why);
   }
 
   void Take(const InputSample& sample) {

@@ -1,11 +1,11 @@
 #include "sample_reader.h"
 
 #include <algorithm>
+#include <ios>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "polykern/core/error.h"
 #include "polykern/data/csv.h"
 #include "polykern/data/text.h"
 
@@ -74,7 +74,13 @@ bool SampleReader::BeginsWith(const InputPosition& before) {
 
 /// The next byte, counted and summed; kEnd at the end of the input.
 int SampleReader::ReadByte() {
-  const int c = input_.rdbuf()->sbumpc();
+  int c = kEnd;
+  try {
+    c = input_.rdbuf()->sbumpc();
+  } catch (const std::ios_base::failure& error) {
+    throw BrokenInput(what_ + ", line " + std::to_string(read_.line + 1) + ": cannot be read (" +
+                      error.code().message() + ")");
+  }
   if (c == kEnd) return c;
   ++read_.bytes;
   read_.sum = (read_.sum ^ static_cast<std::uint64_t>(c)) * kSumFactor;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/input_position.h"
 
@@ -28,6 +29,12 @@ struct ReaderOptions {
   std::string id = "id";    ///< column of the line's name, if there is one
 };
 
+/// An input that cannot be read to its end: a connection that was reset, a broken disk.
+class BrokenInput : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
 /// Which, the first line tells. Inputs are the federation's columns; if these have no names, all
 /// columns but label and name (CSV), or the list "x" (JSON). A line with a name and a label but no
@@ -46,7 +53,8 @@ class SampleReader {
   /// Next: it reads that much, and goes back to the beginning.
   bool BeginsWith(const InputPosition& before);
 
-  /// The next line that is not empty; false at the end. Throws Error if the header lacks a column.
+  /// The next line that is not empty; false at the end. Throws Error if the header lacks a column,
+  /// and BrokenInput if there is no reading on; a line that was cut off by that is none.
   bool Next(InputSample& sample);
 
  private:

@@ -73,3 +73,37 @@ def test_a_stream_has_no_lines_that_were_learnt_before(mill):
     with open(mill.folder / "in.csv", "a") as file:
         file.write(rows(3, 0.3))
     assert mill("in.csv")[0] == [22, 23, 24]
+
+
+def test_an_input_that_breaks_off_ends_the_agent_as_its_end_would_but_for_the_code(trial):
+    trial.serve("--dimension", "1")
+    with socket.create_server(("127.0.0.1", 0)) as source:
+        source.settimeout(20)
+        address = f"tcp://127.0.0.1:{source.getsockname()[1]}"
+        process = subprocess.Popen(trial.arguments("--input", address, "--wait"), cwd=trial.f.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        trial.f.processes.append(process)
+        connection, _ = source.accept()
+        connection.sendall(b"x,y\n0.5,0.5\n0.5,0.5\n0.5,0.")
+        for n in range(2):
+            assert json.loads(process.stdout.readline())["id"] == n + 2
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()  # a reset
+    out, said = process.communicate(timeout=20)
+    assert process.returncode == 1 and out == ""  # a line that was cut off is none
+    assert said.splitlines() == [
+        f"polykern: {address}, line 4: cannot be read (Connection reset by peer); no more is learnt",
+        "polykern: 2 samples, 2 learnt; 0 bad lines, 0 values clipped; 0 still without a label, 0 forgotten",
+        f"polykern: {address}: not read to its end; start the agent again when it can be"]
+
+
+def test_a_folder_is_no_input(tmp_path):
+    (tmp_path / "days").mkdir()
+    stdin = os.open(tmp_path / "days", os.O_RDONLY)
+    for arguments, words in [(["--input", "days"], "days: is a folder; name a file with samples"),
+                             ([], "standard input: is a folder; name a file with samples")]:
+        done = subprocess.run([POLYKERN, "join", "--insecure", "--name", "mill", "--server", "127.0.0.1:1",
+                               "--state", "mill.state", *arguments], cwd=tmp_path, stdin=stdin, capture_output=True,
+                              text=True, timeout=20)
+        assert done.returncode == 1 and done.stderr == f"polykern: {words}\n"
+    os.close(stdin)
