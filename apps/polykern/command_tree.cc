@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "polykern/data/text.h"
+
 namespace polykern {
 
 std::vector<const CLI::App*> FindCommands(const CLI::App& program,
@@ -30,6 +32,23 @@ std::string CommandText(const std::vector<const CLI::App*>& commands) {
   std::string text = "polykern";
   for (const CLI::App* command : commands) text += " " + command->get_name();
   return text;
+}
+
+std::string SuggestOption(const CLI::App& command, const std::string& wanted) {
+  const std::string dashes = wanted.starts_with("--") ? "--" : "";
+  std::vector<std::string> nearest;
+  std::size_t least = wanted.size();
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::size_t distance = EditDistance(wanted, dashes + name);
+      if (distance > least) continue;
+      if (distance < least) nearest.clear();
+      least = distance;
+      nearest.push_back(dashes + name);
+    }
+  }
+  const std::string offer = Suggest(wanted, nearest);
+  return offer.starts_with("did you mean") ? "; " + offer : "";
 }
 
 }  // namespace polykern

@@ -19,4 +19,8 @@ std::string CommandNames(const CLI::App& command);
 /// "polykern data get" for {data, get}.
 std::string CommandText(const std::vector<const CLI::App*>& commands);
 
+/// `; did you mean "--steps"?`, for an option that the command does not have ("--step", or "step"
+/// as in a TOML file); empty if no option is near.
+std::string SuggestOption(const CLI::App& command, const std::string& wanted);
+
 }  // namespace polykern

@@ -104,7 +104,7 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
     if (option == nullptr || key == "config" || key == "help") {
       const std::string command = CommandText(commands);
       throw Error(Where(path, node) + ": '" + key + "' is not an option of " + command +
-                  " (see: " + command + " --help)");
+                  SuggestOption(*commands.back(), key) + " (see: " + command + " --help)");
     }
     if (!IsGiven(*option, set)) arguments.push_back("--" + key + "=" + AsArgument(path, key, node));
   }

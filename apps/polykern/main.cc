@@ -12,6 +12,7 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "config_file.h"
+#include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
 #include "polykern/sim/communicator.h"
@@ -34,6 +35,21 @@ void RaiseFileLimit() {
 std::string Typed(const std::vector<std::string>& arguments) {
   std::string text = "polykern";
   for (const std::string& argument : arguments) text += " " + polykern::ShellWord(argument);
+  return text;
+}
+
+/// What is left over of a command line, and what the first of its options may have been meant for.
+std::string Unexpected(const CLI::App& command, const std::vector<std::string>& rest) {
+  std::string text;
+  for (const std::string& argument : rest) {
+    text += (text.empty() ? "" : " ") + polykern::ShellWord(argument);
+  }
+  for (char& c : text) c = c == '\n' ? ' ' : c;
+  const auto option =
+      std::ranges::find_if(rest, [](const auto& argument) { return argument.starts_with("--"); });
+  if (option != rest.end()) {
+    text += polykern::SuggestOption(command, option->substr(0, option->find('=')));
+  }
   return text;
 }
 
@@ -68,6 +84,8 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);
+  polykern::AddDefaultPort(*program.get_subcommand("join"));
+  polykern::AddDefaultPort(*program.get_subcommand("load"));
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);
   const CLI::App& innermost = chosen.empty() ? program : *chosen.back();
@@ -95,6 +113,10 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
     std::cout << innermost.help(chosen.empty() ? "" : command.substr(0, outer));
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';
+  } catch (const CLI::ExtrasError&) {
+    std::cerr << "polykern: not expected: " << Unexpected(innermost, program.remaining(true))
+              << " (see: " << command << " --help)\n";
+    return kWrongCommandLine;
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     for (char& c : text) c = c == '\n' ? ' ' : c;

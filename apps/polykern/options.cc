@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "polykern/core/error.h"
+#include "polykern/net/address.h"
 
 namespace polykern {
 DeclaredRange ParseRange(const std::string& text) {
@@ -253,6 +254,12 @@ CLI::Option& AddFormatOption(CLI::App& command, std::string& format) {
               ->check(CLI::IsMember({"text", "json"}))
               ->capture_default_str()
               ->group("Output");
+}
+
+void AddDefaultPort(CLI::App& command) {
+  command.get_option("--server")->transform([](const std::string& server) {
+    return WithPort(server);
+  });
 }
 
 CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds) {

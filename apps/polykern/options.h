@@ -39,6 +39,9 @@ CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const st
 /// --format text or json.
 CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
 
+/// Lets the command's --server HOST mean HOST:7433.
+void AddDefaultPort(CLI::App& command);
+
 /// --keepalive, in seconds.
 CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);
 std::chrono::milliseconds Milliseconds(double seconds);

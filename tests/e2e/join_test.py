@@ -147,7 +147,10 @@ def test_the_example_program_is_an_agent(federation):
 def test_a_wrong_command_line_gets_one_clear_line(trial):
     for arguments, words in [
         (["join"], "--certificates is needed"),
-        (["join", "--certificates", "nowhere"], "nowhere/client.crt: there is no such file"),
+        (["join", "--certificates", "nowhere"],
+         "nowhere/client.crt: there is no such file; make it with: polykern pki issue NAME (its folder is pki/clients/NAME)"),
+        (["join", "--insecure", "--name", "a", "--server", "localhost:abc"],
+         "--server localhost:abc: not of the form HOST:PORT"),
         (["join", "--insecure"], "give --name"),
         (["serve"], "say how many inputs a sample has"),
         (["serve", "--columns", "a", "--scaling", "range"], "a --range COLUMN=LOW:HIGH for each"),
@@ -165,12 +168,17 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["serve", "--dimension", "1", "--quorum", "some"], "--quorum 'some'"),
         (["serve", "--dimension", "1", "--insecure", "--quorum", "3", "--clients", "a,b"], "a quorum of 3 clients can never answer"),
         (["serve", "--dimension", "1", "--insecure", "--mode", "async"], "choose --algorithm pof-newton"),
-        (["serve", "--dimension", "1", "--mode", "async", "-a", "pof-newton", "--certificates", "nowhere"], "nowhere/ca.crt"),
-        (["serve", "--dimension", "1", "--certificates", "nowhere"], "nowhere/ca.crt"),
+        (["serve", "--dimension", "1", "--mode", "async", "-a", "pof-newton", "--certificates", "nowhere"],
+         "nowhere: there is no authority here; make one with: polykern pki init --dir nowhere"),
         (["serve", "--dimension", "1", "--insecure", "--listen", "127.0.0.1:nothing"], "--listen 127.0.0.1:nothing: not of the form HOST:PORT"),
     ]:
         done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_server_without_a_port_is_asked_where_servers_listen(polykern):
+    done = polykern("join", "--insecure", "--name", "a", "--server", "127.3.2.1", "--give-up", "0.5")
+    assert done.code == 1 and "127.3.2.1:7433" in done.err.splitlines()[-1], done.err
 
 
 def test_inputs_are_divided_by_the_norm_that_was_given_and_by_no_other(trial):

@@ -218,7 +218,7 @@ def expired_authority(openssl, tmp_path):
     (["pki", "issue", ".."], 1, ["cannot be a client's name"]),
     (["pki", "issue", "x" * 65], 1, ["1 to 64"]),
     (["pki", "issue", "a", "--days", "0"], 2, ["--days"]),
-    (["pki", "issue", "a", "--dir", "none"], 1, ["none", "cannot be opened"]),
+    (["pki", "issue", "a", "--dir", "none"], 1, ["none: there is no authority here", "make one with: polykern pki init --dir none"]),
     (["pki", "issue", "a", "--out", "pki"], 1, ["pki: is there already", "--out"]),
     (["pki", "init"], 1, ["there is an authority already", "--dir"]),
     (["pki", "init", "--dir", "x", "--server", "host:1"], 1, ["'host:1' is neither"]),
@@ -231,6 +231,13 @@ def test_bad_input_gets_one_clear_line(pki, polykern, arguments, code, words):
     assert done.err.count("\n") == 1 and done.err.startswith("polykern: "), done.err
     for word in words:
         assert word in done.err, done.err
+
+
+def test_without_an_authority_the_next_step_is_named(polykern):
+    for arguments in (["pki", "issue", "a"], ["pki", "list"], ["serve", "--dimension", 2]):
+        done = polykern(*arguments)
+        assert (done.code, done.out) == (1, "")
+        assert done.err == "polykern: pki: there is no authority here; make one with: polykern pki init\n"
 
 
 def test_an_expired_or_unreadable_authority_gets_one_clear_line(pki, openssl, tmp_path):

@@ -73,11 +73,7 @@ RevocationList ReadRevocations(const AuthorityPaths& paths, const std::string& a
 /// An authority that can sign, read from its folder while holding it.
 class Signer {
  public:
-  Signer(const std::string& folder, std::int64_t now) : paths(folder), hold_(folder) {
-    if (!FileExists(paths.certificate)) {
-      throw Error(folder + ": there is no authority here; make one with: polykern pki init --dir " +
-                  folder);
-    }
+  Signer(const std::string& folder, std::int64_t now) : paths(Checked(folder)), hold_(folder) {
     pair.certificate = ReadWholeFile(paths.certificate);
     const CertificateFacts facts = ReadCertificate(pair.certificate, paths.certificate);
     pair.key = ReadWholeFile(paths.key);
@@ -100,6 +96,11 @@ class Signer {
   std::int64_t until = 0;
 
  private:
+  static AuthorityPaths Checked(const std::string& folder) {
+    CheckAuthority(folder);
+    return AuthorityPaths(folder);
+  }
+
   FolderHold hold_;
 };
 
@@ -188,6 +189,12 @@ std::vector<std::string> LocalHosts() {
   } catch (const Error&) {  // a name that no certificate can carry
   }
   return hosts;
+}
+
+void CheckAuthority(const std::string& folder) {
+  if (FileExists(AuthorityPaths(folder).certificate)) return;
+  throw Error(folder + ": there is no authority here; make one with: polykern pki init" +
+              (folder == "pki" ? "" : " --dir " + folder));
 }
 
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options) {
@@ -303,10 +310,7 @@ std::size_t RevokeClient(const std::string& folder, const std::string& name, std
 
 AuthorityContents ReadAuthority(const std::string& folder) {
   const AuthorityPaths paths(folder);
-  if (!FileExists(paths.certificate)) {
-    throw Error(folder + ": there is no authority here; make one with: polykern pki init --dir " +
-                folder);
-  }
+  CheckAuthority(folder);
   const std::string authority = ReadWholeFile(paths.certificate);
   AuthorityContents contents{
       .authority = ReadCertificate(authority, paths.certificate),

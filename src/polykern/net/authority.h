@@ -67,6 +67,9 @@ std::vector<std::string> LocalHosts();
 /// must exist; server.key is kept if it is there (to change it, remove it first).
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options);
 
+/// Throws Error, with the command that makes one, if there is no authority in the folder.
+void CheckAuthority(const std::string& folder);
+
 /// Makes one client's folder and touches no other's. Refuses a name that has a good certificate
 /// unless told to renew; the earlier one then stays good until it expires or is revoked.
 IssuedCertificate IssueClient(const std::string& folder, const std::string& name,

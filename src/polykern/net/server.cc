@@ -14,6 +14,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/address.h"
 #include "polykern/net/admission.h"
 #include "polykern/net/authority.h"
 #include "polykern/net/byte_buffer-inl.h"
@@ -33,13 +34,6 @@ bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
   const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
   return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
-}
-
-/// gRPC would take the port's last 16 bits.
-bool HasPort(const std::string& listen) {
-  const std::string port = listen.substr(listen.rfind(':') + 1);
-  return listen.find(':') != std::string::npos && !port.empty() && port.size() <= 5 &&
-         port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535;
 }
 
 std::shared_ptr<grpc::ServerCredentials> Credentials(const AuthorityPaths& paths) {
@@ -75,6 +69,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     CheckListen(options);
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
     if (!options.insecure) {
+      CheckAuthority(options.certificates);
       const AuthorityPaths paths(options.certificates);
       admission_.emplace(paths.certificate, paths.revocations);
       credentials = Credentials(paths);

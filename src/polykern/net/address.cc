@@ -1,0 +1,29 @@
+#include "polykern/net/address.h"
+
+#include <algorithm>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+// gRPC would take the port's last 16 bits, and 443 if there is none.
+
+bool HasPort(const std::string& address) {
+  const std::string port = address.substr(address.rfind(':') + 1);
+  return address.find(':') != std::string::npos && !port.empty() && port.size() <= 5 &&
+         port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535;
+}
+
+std::string WithPort(const std::string& server) {
+  const bool bracketed = server.starts_with('[');
+  const bool bare_ipv6 = !bracketed && std::ranges::count(server, ':') > 1;
+  const bool portless = bracketed ? server.ends_with(']') : server.find(':') == std::string::npos;
+  std::string address = bare_ipv6 ? "[" + server + "]" : server;
+  if (bare_ipv6 || portless) address += ":7433";
+  if (address.starts_with(':') || !HasPort(address)) {
+    throw Error("--server " + server + ": not of the form HOST:PORT, port 0 to 65535");
+  }
+  return address;
+}
+
+}  // namespace polykern

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+namespace polykern {
+
+/// Addresses as users type them. Pure functions.
+
+/// Does HOST:PORT end with a port, 0 to 65535?
+bool HasPort(const std::string& address);
+
+/// A server's HOST:PORT. The port is 7433, where a server listens unless told otherwise, if the
+/// user left it out: "host", "192.0.2.7", "::1" and "[::1]" are good. Throws Error if it is no
+/// port.
+std::string WithPort(const std::string& server);
+
+}  // namespace polykern
