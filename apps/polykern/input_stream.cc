@@ -59,6 +59,15 @@ std::string InputName(const std::string& what) {
   return what == "-" ? "standard input" : what;
 }
 
+InputKind KindOf(const std::string& what) {
+  if (what.starts_with(kTcp)) return InputKind::kStream;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(what == "-" ? "/dev/stdin" : what, none)) {
+    return InputKind::kFile;
+  }
+  return what == "-" ? InputKind::kStream : InputKind::kNamed;
+}
+
 std::shared_ptr<std::istream> OpenInput(const std::string& what) {
   std::error_code none;
   if (std::filesystem::is_directory(what == "-" ? "/dev/stdin" : what, none)) {

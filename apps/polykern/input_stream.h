@@ -9,6 +9,13 @@ namespace polykern {
 /// What an input is called in messages.
 std::string InputName(const std::string& what);
 
+enum class InputKind {
+  kFile,    ///< can be read again; standard input too, if it is redirected from one
+  kNamed,   ///< has a path, but can be read once: a pipe with a name
+  kStream,  ///< what comes, comes when it wants to
+};
+InputKind KindOf(const std::string& what);
+
 /// Where samples come from: "-" is standard input, tcp://HOST:PORT what a program there sends after
 /// we connect, anything else a file. Owned by the caller. Throws Error. Reading on after a failure
 /// throws std::ios_base::failure, if it is done with the stream's buffer.

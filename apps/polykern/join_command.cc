@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -46,7 +45,9 @@ struct Counts {
 /// so long, each reason once.
 template <typename Wait>
 void Patiently(const Agent& agent, double give_up, Wait wait) {
-  auto connected = Clock::now();
+  const auto began = Clock::now();
+  auto connected = began;
+  bool told_to_wait = false;
   std::string told;
   while (!wait(std::chrono::milliseconds(200))) {
     const AgentStatus status = agent.status();
@@ -54,6 +55,12 @@ void Patiently(const Agent& agent, double give_up, Wait wait) {
     if (!status.trouble.empty() && status.trouble != told) {
       told = status.trouble;
       std::cerr << "polykern: " << told << "; trying again" << std::endl;
+    }
+    constexpr std::chrono::seconds kPatience{10};
+    if (status.connected && !told_to_wait && Clock::now() - began > kPatience) {
+      told_to_wait = true;
+      std::cerr << "polykern: waiting: step " << status.step
+                << " has not ended; the server's log says for whom" << std::endl;
     }
     const std::chrono::duration<double> away = Clock::now() - connected;
     if (give_up > 0 && away.count() > give_up) {
@@ -73,9 +80,9 @@ void Report(const InputSample& sample, double prediction, std::uint64_t step) {
 class Session {
  public:
   explicit Session(const JoinOptions& o) : o_(o), agent_(o.agent), waiting_(o.pending) {
-    const bool is_file = o.input != "-" && !o.input.starts_with("tcp://");
-    wait_ = o.wait || (is_file && !o.no_wait);
-    can_go_on_ = is_file && std::filesystem::is_regular_file(o.input);
+    const InputKind kind = KindOf(o.input);
+    wait_ = o.wait || (kind != InputKind::kStream && !o.no_wait);
+    can_go_on_ = kind == InputKind::kFile;
     Patiently(agent_, o.give_up, [&](auto time) {
       if (!agent_.status().ready) agent_.WaitForStep(time);
       return agent_.status().ready;
@@ -97,6 +104,12 @@ class Session {
               << " learnt; " << Count(counts_.bad, "bad line") << ", "
               << Count(counts_.clipped, "value") << " clipped; " << waiting_.size()
               << " still without a label, " << waiting_.forgotten() << " forgotten" << std::endl;
+    const AgentStatus status = agent_.status();
+    if (status.unlearnt > 0 && !status.finished) {
+      std::cerr << "polykern: " << Count(status.unlearnt, "label")
+                << " not learnt from: a step takes one; with --wait each sample waits for a step"
+                << std::endl;
+    }
     if (broken) {
       throw Error(InputName(o_.input) +
                   ": not read to its end; start the agent again when it can be");

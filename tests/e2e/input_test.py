@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -73,6 +74,25 @@ def test_a_stream_has_no_lines_that_were_learnt_before(mill):
     with open(mill.folder / "in.csv", "a") as file:
         file.write(rows(3, 0.3))
     assert mill("in.csv")[0] == [22, 23, 24]
+
+
+def test_standard_input_from_a_file_is_a_file(trial):
+    trial.serve("--dimension", "2")
+    (trial.f.folder / "in.csv").write_text("a,b,y\n" + rows(40, 0.1))
+
+    def learn(*options):
+        with open(trial.f.folder / "in.csv") as file:
+            done = subprocess.run(trial.arguments("--state", "mill.state", *options), cwd=trial.f.folder, stdin=file,
+                                  capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "40 samples, 40 learnt" in learn()
+    assert "standard input: lines 1 to 41 were learnt before and are passed over\n" in learn()
+    (trial.f.folder / "in.csv").write_text("a,b,y\n" + rows(40, 0.2))
+    said = learn("--no-wait")
+    learnt = int(re.search(r"40 samples, (\d+) learnt", said).group(1))
+    assert learnt == 40 or f"polykern: {40 - learnt} label" in said and "with --wait each sample waits" in said
 
 
 def test_an_input_that_breaks_off_ends_the_agent_as_its_end_would_but_for_the_code(trial):
