@@ -17,8 +17,8 @@ enum class InputKind {
 InputKind KindOf(const std::string& what);
 
 /// Where samples come from: "-" is standard input, tcp://HOST:PORT what a program there sends after
-/// we connect, anything else a file. Owned by the caller. Throws Error. Reading on after a failure
-/// throws std::ios_base::failure, if it is done with the stream's buffer.
+/// we connect, anything else a file. Owned by the caller. Throws Error; the stream's buffer
+/// throws std::ios_base::failure when it cannot read on.
 std::shared_ptr<std::istream> OpenInput(const std::string& what);
 
 }  // namespace polykern
