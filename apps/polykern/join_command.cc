@@ -141,7 +141,7 @@ class Session {
     if (!can_go_on_ || before.line == 0) return;
     const bool same = reader.BeginsWith(before);
     if (same) learnt_before_ = before.line;
-    std::cerr << "polykern: " << o_.input
+    std::cerr << "polykern: " << InputName(o_.input)
               << (same ? ": lines 1 to " + std::to_string(before.line) +
                              " were learnt before and are passed over"
                        : ": does not begin with what was learnt last; read from its first line")
@@ -246,7 +246,7 @@ void AddJoinCommand(CLI::App& program) {
       "station-7.state < samples.csv");
   AddConfigOption(join);
   LinkOptions& link = o->agent.link;
-  join.add_option("--server", link.server, "HOST:PORT")->capture_default_str();
+  AddServerOption(join, link.server, "HOST, or HOST:PORT").capture_default_str();
   join.add_option("--certificates", link.certificates,
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
   join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");

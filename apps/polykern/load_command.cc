@@ -220,8 +220,8 @@ void AddLoadCommand(CLI::App& program) {
   load.add_option("--warm-up", o->warm_up, "Seconds that are not measured")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  load.add_option("--server", o->server,
-                  "HOST:PORT (default: a server of its own, with its own authority)");
+  AddServerOption(load, o->server,
+                  "HOST, or HOST:PORT (default: a server of its own, with its own authority)");
   load.add_option("--certificates", o->certificates,
                   "With --server: a folder of clients' folders, like pki/clients");
   load.add_option("--folder", o->folder,

@@ -84,8 +84,6 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);
-  polykern::AddDefaultPort(*program.get_subcommand("join"));
-  polykern::AddDefaultPort(*program.get_subcommand("load"));
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);
   const CLI::App& innermost = chosen.empty() ? program : *chosen.back();

@@ -256,9 +256,9 @@ CLI::Option& AddFormatOption(CLI::App& command, std::string& format) {
               ->group("Output");
 }
 
-void AddDefaultPort(CLI::App& command) {
-  command.get_option("--server")->transform([](const std::string& server) {
-    return WithPort(server);
+CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help) {
+  return *command.add_option("--server", server, help)->transform([](const std::string& given) {
+    return WithPort(given);
   });
 }
 

@@ -39,8 +39,8 @@ CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const st
 /// --format text or json.
 CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
 
-/// Lets the command's --server HOST mean HOST:7433.
-void AddDefaultPort(CLI::App& command);
+/// --server; HOST alone means HOST:7433.
+CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help);
 
 /// --keepalive, in seconds.
 CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);

@@ -64,11 +64,12 @@ SampleReader::SampleReader(std::istream& input, std::string what,
 }
 
 bool SampleReader::BeginsWith(const InputPosition& before) {
+  const auto beginning = input_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in);
   while (read_.bytes < before.bytes && ReadByte() != kEnd) {
   }
   const bool same = read_.bytes == before.bytes && read_.sum == before.sum;
   read_ = {.sum = kFirstSum};
-  input_.rdbuf()->pubseekpos(0);
+  input_.rdbuf()->pubseekpos(beginning, std::ios::in);
   return same;
 }
 

@@ -140,7 +140,8 @@ def test_an_agent_comes_back_when_it_is_let_in_again(federation):
         agent.stdin.close()
         said = agent.stderr.read()
     assert agent.returncode == 0, said
-    refused, again, _ = said.splitlines()
+    refused, again, _, unlearnt = said.splitlines()
+    assert "labels not learnt from" in unlearnt
     assert "the certificate is revoked; it needs another certificate (polykern pki issue)" in refused
     assert again == "polykern: connected again"
 

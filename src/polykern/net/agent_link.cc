@@ -135,6 +135,10 @@ Identity ReadIdentity(const LinkOptions& options) {
   }
   const std::filesystem::path folder(options.certificates);
   const std::string path = (folder / "client.crt").string();
+  if (std::error_code none; !std::filesystem::exists(path, none)) {
+    throw Error(path + ": there is no such file; make it with: polykern pki issue NAME (its " +
+                "folder is pki/clients/NAME)");
+  }
   const KeyPair own{ReadWholeFile(path), ReadWholeFile((folder / "client.key").string())};
   CheckKeyPair(own, path);
   const CertificateFacts facts = ReadCertificate(own.certificate, path);

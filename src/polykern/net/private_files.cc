@@ -40,12 +40,6 @@ bool WriteAll(int descriptor, std::string_view text, FileMode mode) {
   return fsync(descriptor) == 0;
 }
 
-/// What to do for a file that is not there, if a command of ours makes it.
-std::string HowToMake(const std::string& path) {
-  if (fs::path(path).filename() != "client.crt") return "";
-  return "; make it with: polykern pki issue NAME (its folder is pki/clients/NAME)";
-}
-
 std::string FolderOf(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
@@ -76,7 +70,7 @@ std::string ReadWholeFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file && errno == ENOENT) {
-    throw Error(path + ": there is no such file" + HowToMake(path));
+    throw Error(path + ": there is no such file");
   }
   std::string text(std::istreambuf_iterator<char>(file), {});
   if (file.bad() || !file.is_open() || fs::is_directory(path)) {
