@@ -12,7 +12,6 @@
 #include "command_tree.h"
 #include "commands.h"
 #include "config_file.h"
-#include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/data/text.h"
 #include "polykern/sim/communicator.h"

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
@@ -306,6 +307,16 @@ Pruned Store::Prune(const PruneOptions& options) {
 
 void Store::Compact() {
   parts_->Compact();
+}
+
+std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(store, error);
+  if (!error && size > 0) {
+    const StoreContents contents = ReadStore(store);
+    if (contents.newest) return FromTexts(contents.configuration).problem.horizon;
+  }
+  return steps > 0 ? steps : kEndlessHorizon;
 }
 
 }  // namespace polykern

@@ -4,8 +4,6 @@
 
 #include <openssl/evp.h>
 
-#include "polykern/algorithms/registry.h"
-#include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
 namespace polykern {
@@ -105,16 +103,6 @@ StoreContents ReadStore(const std::string& path) {
     if (!error) contents.file_bytes += size;
   }
   return contents;
-}
-
-std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(store, error);
-  if (!error && size > 0) {
-    const StoreContents contents = ReadStore(store);
-    if (contents.newest) return FromTexts(contents.configuration).problem.horizon;
-  }
-  return steps > 0 ? steps : kEndlessHorizon;
 }
 
 std::string StorePath(const std::string& folder_or_file) {
