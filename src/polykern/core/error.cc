@@ -1,0 +1,71 @@
+#include "polykern/core/error.h"
+
+#include <algorithm>
+
+namespace polykern {
+namespace {
+
+// Around an option: bytes that no name or path has for its own sake.
+constexpr char kBegin = '\x01';
+constexpr char kValue = '\x02';
+constexpr char kEnd = '\x03';
+
+/// An option at the front of a text.
+struct Marked {
+  std::string_view key, value;
+  std::size_t length = 0;  ///< of all of it; 0: there is none
+};
+
+Marked FindMarked(std::string_view text) {
+  if (text.empty() || text.front() != kBegin) return {};
+  const std::size_t end = text.find(kEnd);
+  const std::size_t value = text.find(kValue);
+  if (end == std::string_view::npos || value > end) return {};
+  return {text.substr(1, value - 1), text.substr(value + 1, end - value - 1), end + 1};
+}
+
+std::string Spell(std::string_view text, OptionSpelling spelling) {
+  std::string spelt;
+  for (std::size_t at = 0; at < text.size();) {
+    const Marked option = FindMarked(text.substr(at));
+    if (option.length > 0) {
+      spelt += spelling(option.key, option.value);
+    } else {
+      spelt += text[at];
+    }
+    at += std::max<std::size_t>(1, option.length);
+  }
+  return spelt;
+}
+
+}  // namespace
+
+std::string OptionName(std::string_view key, std::string_view value) {
+  return kBegin + std::string(key) + kValue + std::string(value) + kEnd;
+}
+
+std::string KeySpelling(std::string_view key, std::string_view value) {
+  return std::string(key) + (value.empty() ? "" : "=") + std::string(value);
+}
+
+std::string ShellSpelling(std::string_view key, std::string_view value) {
+  std::string name(key);
+  std::ranges::replace(name, '_', '-');
+  return "--" + name + (value.empty() ? "" : " ") + std::string(value);
+}
+
+Error::Error(const std::string& text)
+    : std::runtime_error(Spell(text, KeySpelling)), marked_(text) {}
+
+std::string Error::Spelled(OptionSpelling spelling) const {
+  return Spell(marked_, spelling);
+}
+
+std::string Error::key() const {
+  const std::size_t at = marked_.find(kBegin);
+  return at == std::string::npos
+             ? ""
+             : std::string(FindMarked(std::string_view(marked_).substr(at)).key);
+}
+
+}  // namespace polykern
