@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <variant>
 
 #include "polykern/core/error.h"
 #include "polykern/net/address.h"
@@ -94,107 +96,66 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
 
 namespace {
 
-void AddNewtonOptions(CLI::App& command, AlgorithmOptions& o) {
-  const auto group = [](CLI::Option* option) { option->group("pof-newton and local-rls"); };
-  group(command
-            .add_option_function<std::vector<std::string>>(
-                "--experts",
-                [&o](const std::vector<std::string>& names) {
-                  o.local_experts = std::ranges::find(names, "local") != names.end();
-                  if (std::ranges::find(names, "federated") == names.end()) {
-                    throw Error(
-                        "--experts leaves out federated: for local experts alone choose "
-                        "--algorithm local-rls");
-                  }
-                },
-                "federated, or federated,local: private experts beside the federated kernels "
-                "(default: federated,local)")
-            ->delimiter(',')
-            ->check(CLI::IsMember({"federated", "local"})));
-  group(command.add_option_function<std::string>(
-      "--weighting", [&o](const std::string& name) { o.weighting = ParseWeighting(name); },
-      "How clients weigh experts: adahedge, hedge or aggregating (default: adahedge)"));
-  group(command.add_option("--ridge", o.ridge, "Ridge of the regressions")->capture_default_str());
-  group(command
-            .add_option("--forgetting", o.forgetting,
-                        "What a step leaves of the samples before it, in (0, 1]")
-            ->capture_default_str());
-  group(command
-            .add_option("--refresh", o.refresh,
-                        "Share of new samples that makes the server solve a kernel again")
-            ->capture_default_str());
-  group(command
-            .add_option("--server-memory", o.server_memory,
-                        "MiB, most that the server's regressions may take")
-            ->check(WholeNumber(1))
-            ->capture_default_str());
-  group(command.add_option("--local-kernels", o.local_kernels, "Private experts of a client")
-            ->check(WholeNumber(1))
-            ->capture_default_str());
-  group(command
-            .add_option("--local-memory", o.local_memory,
-                        "KiB, most that a client's private experts may take (default: 128; "
-                        "local-rls: 512)")
-            ->check(WholeNumber(1)));
+/// The help of an option: whose it is if few use it, what it means, and what it is if not given.
+std::string HelpOf(const OptionDeclaration& option) {
+  constexpr std::ptrdiff_t kFew = 3;
+  std::string users(option.users);
+  std::string text(option.help);
+  if (!users.empty() && std::ranges::count(users, ' ') < kFew) {
+    for (std::size_t at = 0; (at = users.find(' ', at)) != std::string::npos; ++at) {
+      users.insert(at, ",");
+      ++at;
+    }
+    text = users + ": " + text;
+  }
+  return text + (option.unset.empty() ? "" : " (default: " + std::string(option.unset) + ")");
+}
+
+std::string TypeOf(const OptionDeclaration& option) {
+  std::string choices;
+  for (const std::string& choice : OptionChoices(option)) {
+    choices += (choices.empty() ? "" : "|") + choice;
+  }
+  if (!choices.empty()) return "TEXT:{" + choices + "}";
+  const bool whole =
+      std::holds_alternative<std::size_t AlgorithmOptions::*>(option.field) ||
+      std::holds_alternative<std::optional<std::size_t> AlgorithmOptions::*>(option.field);
+  const bool text = std::holds_alternative<std::string AlgorithmOptions::*>(option.field);
+  return text ? "TEXT" : whole ? "UINT" : "FLOAT";
 }
 
 }  // namespace
 
-void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& o) {
-  const auto group = [](CLI::Option* option) { option->group("Algorithm"); };
-  std::string names;
-  for (const auto name : DictionaryNames())
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  group(
-      command.add_option("--dictionary", o.dictionary, "Kernels: " + names)->capture_default_str());
-  group(command.add_option("-N,--kernels", o.kernels, "N, kernels in the dictionary")
-            ->check(WholeNumber(1))
-            ->capture_default_str());
-  group(command
-            .add_option("-D,--features", o.features,
-                        "D, features per kernel (default: what the budget allows, at most 100)")
-            ->check(WholeNumber(1)));
-  group(command.add_option("-b,--budget", o.budget, "Most numbers a client may send per step")
-            ->check(WholeNumber(1))
-            ->capture_default_str());
-  group(command.add_flag("--orthogonal", o.orthogonal, "Orthogonal features"));
-  group(command.add_flag("--shared-draws", o.shared_draws,
-                         "Gaussian kernels share one draw of features: faster, less accurate"));
-  group(command.add_option("-x,--exploration", o.exploration,
-                           "xi, in (0, 1] (default: 1; pof-newton: 0.2)"));
-  group(command.add_option("--learning-rate", o.learning_rate,
-                           "eta (default: 1/sqrt(steps); pof-adagrad: c, 1)"));
-  group(command.add_option("--weight-rate", o.weight_rate,
-                           "eta_k (default: 1/sqrt(steps); pof-newton, local-rls: 1/2)"));
-  group(command
-            .add_option_function<std::string>(
-                "--schedule",
-                [&o](const std::string& name) {
-                  o.schedule = name == "anytime" ? Schedule::kAnytime : Schedule::kConstant;
-                },
-                "pof-mkl: constant rates, or anytime: c/sqrt(step), c the rate given, or 1 "
-                "(default: constant)")
-            ->check(CLI::IsMember({"constant", "anytime"})));
-  group(command.add_option("--regularization", o.regularization, "lambda")->capture_default_str());
-  group(command.add_option_function<std::string>(
-      "--loss", [&o](const std::string& name) { o.loss.kind = ParseLoss(name); },
-      "squared, huber or logistic (default: squared)"));
-  group(command.add_option("--huber-delta", o.loss.delta, "Huber: where the loss becomes linear")
-            ->capture_default_str());
-  group(command.add_option("--single-bandwidth", o.single_bandwidth, "ofskl: sigma of its kernel")
-            ->capture_default_str());
-  group(command.add_flag("--hessian-free", o.hessian_free,
-                         "perfedavg: second order, by differences of gradients"));
-  group(
-      command.add_option("--inner-rate", o.inner_rate, "perfedavg: alpha, of a client's own step")
-          ->capture_default_str());
-  group(command.add_option("--meta-rate", o.meta_rate, "perfedavg: beta, of the server's step")
-            ->capture_default_str());
-  group(command
-            .add_option("--projection-radius", o.projection_radius,
-                        "fomd-oms: U, the largest norm of a kernel's parameters")
-            ->capture_default_str());
-  AddNewtonOptions(command, o);
+void AddAlgorithmOptions(CLI::App& command, GivenOptions& given, const std::string& except) {
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    const std::string key(option.key);
+    if (key == except) continue;
+    const std::string names =
+        (option.letter == 0 ? "" : "-" + std::string(1, option.letter) + ",") +
+        ShellSpelling(option.key);
+    if (std::holds_alternative<bool AlgorithmOptions::*>(option.field)) {
+      command
+          .add_flag_function(
+              names, [&given, key](std::int64_t times) { given[key] = times > 0 ? "yes" : "no"; },
+              HelpOf(option))
+          ->group("Algorithm");
+      continue;
+    }
+    command
+        .add_option_function<std::string>(
+            names, [&given, key](const std::string& text) { given[key] = text; }, HelpOf(option))
+        ->check(CLI::Validator(
+            [&option](const std::string& text) { return OptionComplaint(option, text); }, ""))
+        ->type_name(TypeOf(option))
+        ->default_str(OptionText(option, {}))
+        ->group("Algorithm");
+  }
+}
+
+AlgorithmOptions MakeOptions(const GivenOptions& given) {
+  AlgorithmOptions options;
+  for (const auto& [key, text] : given) SetOption(*FindOption(key), text, options);
+  return options;
 }
 
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {

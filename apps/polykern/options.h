@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,13 @@ namespace polykern {
 
 /// The options that several commands share, each bound to the field of the library's struct.
 void AddSourceOptions(CLI::App& command, SourceOptions& options);
-void AddAlgorithmOptions(CLI::App& command, AlgorithmOptions& options);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
+
+/// The options of the algorithms, as far as a command line gives them: keys and texts.
+using GivenOptions = std::map<std::string, std::string>;
+/// All of them, or all but one, which the command has in a form of its own.
+void AddAlgorithmOptions(CLI::App& command, GivenOptions& given, const std::string& except = "");
+AlgorithmOptions MakeOptions(const GivenOptions& given);
 
 /// Of these the last two: --seed and --threads.
 void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);

@@ -177,7 +177,7 @@ void PaperRuns::RunAll(const std::vector<Job*>& missing, bool fresh) {
       if (state->running && what.empty()) {
         const Row& row = state->job->row;
         what = state->job->data->recipe->name + " " + row.algorithm;
-        if (ChoosesKernels(row.algorithm)) {
+        if (TraitsOf(row.algorithm).chooses_kernels) {
           what += " M = " + std::to_string(*row.options.kernels_per_upload);
         }
       }
@@ -237,7 +237,7 @@ std::string PaperRuns::Command(const Job& job) const {
   const AlgorithmOptions& o = job.row.options;
   std::string text = "polykern run --data " + job.data->recipe->name + " --data-dir " +
                      ShellWord(data_dir_) + " --algorithm " + job.row.algorithm;
-  if (ChoosesKernels(job.row.algorithm)) {
+  if (TraitsOf(job.row.algorithm).chooses_kernels) {
     text += " --kernels-per-upload " + std::to_string(*o.kernels_per_upload) + " --exploration " +
             NumberText(ExplorationOf(job.row.algorithm, o));
   }

@@ -21,7 +21,8 @@ namespace {
 struct RunOptions {
   SourceOptions source;
   ExperimentOptions experiment;
-  AlgorithmOptions algorithm;
+  GivenOptions given;
+  AlgorithmOptions algorithm;  ///< made of them
   std::vector<std::string> algorithms = {"all"};
   std::vector<std::size_t> kernels_per_upload;  ///< empty: the paper's 1, 25 and 51
   std::string out;                              ///< folder for the results; empty: none
@@ -38,7 +39,7 @@ std::vector<Row> MakeRows(const RunOptions& options) {
     for (const std::string& name : names) CheckAlgorithm(name, options.algorithm);
     names.clear();
     for (const std::string_view name : AlgorithmNames()) {
-      if (SuitsLoss(name, options.algorithm.loss.kind)) names.emplace_back(name);
+      if (SuitsLoss(name, options.algorithm.loss)) names.emplace_back(name);
     }
   }
   std::vector<std::size_t> uploads = options.kernels_per_upload;
@@ -51,9 +52,9 @@ std::vector<Row> MakeRows(const RunOptions& options) {
   }
   std::vector<Row> rows;
   for (const std::string& name : names) {
-    // pof-newton finds its own M.
+    const AlgorithmTraits& traits = TraitsOf(name);
     const bool many =
-        ChoosesKernels(name) && (name != "pof-newton" || !options.kernels_per_upload.empty());
+        traits.chooses_kernels && (!traits.fills_budget || !options.kernels_per_upload.empty());
     if (!many) rows.push_back({name, options.algorithm});
     for (const std::size_t m : many ? uploads : std::vector<std::size_t>()) {
       Row row{name, options.algorithm};
@@ -226,7 +227,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
                                           "--site city --clients 20 --out out");
   AddConfigOption(run);
   AddSourceOptions(run, options->source);
-  AddAlgorithmOptions(run, options->algorithm);
+  AddAlgorithmOptions(run, options->given, "kernels_per_upload");
   run.add_option("-a,--algorithm", options->algorithms, "Algorithms, or all")
       ->delimiter(',')
       ->capture_default_str()
@@ -245,6 +246,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
   run.callback([options, &typed, &ranks] {
     options->command = typed;
     options->source.seed = options->experiment.seed;
+    options->algorithm = MakeOptions(options->given);
     Execute(*options, ranks);
   });
 }

@@ -10,11 +10,11 @@
 
 #include "commands.h"
 #include "console.h"
-#include "declared_data.h"
 #include "options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/declared_federation.h"
 #include "polykern/net/metrics_server.h"
 #include "polykern/net/rounds.h"
 #include "polykern/net/server.h"
@@ -30,11 +30,11 @@ namespace {
 struct ServeOptions {
   ServerOptions server;
   RoundsOptions rounds;
-  FederationConfiguration federation;
+  DeclaredFederation federation;
+  std::string target_range;  ///< LOW:HIGH
   std::string store = "store.db";
   ServerLogOptions log = {.text = "-", .audit = {}};
   std::string metrics;  ///< HOST:PORT; empty: none
-  DeclaredData data;
   std::string stale = "drop";
   std::string mode = "sync";
   bool has_rounds = false;    ///< a quorum or a deadline was given
@@ -65,15 +65,18 @@ Quorum ParseQuorum(const std::string& text) {
   return quorum;
 }
 
-void Complete(ServeOptions& o) {
-  FederationConfiguration& f = o.federation;
-  Declare(o.data, f);
-  if (f.problem.dimension == 0) f.problem.dimension = f.columns.size();
-  if (f.problem.dimension == 0) {
-    throw Error("say how many inputs a sample has: --columns NAME,NAME,... or --dimension D");
+Range ParseTargetRange(const std::string& text) {
+  try {
+    return ParseRange("=" + text).range;
+  } catch (const Error&) {
+    throw Error("--target-range '" + text + "' is not of the form LOW:HIGH");
   }
-  if (f.problem.horizon == 0) {
-    f.problem.horizon = DefaultHorizon(o.store, o.rounds.steps);
+}
+
+void CompleteOptions(ServeOptions& o) {
+  if (!o.target_range.empty()) {
+    const Range range = ParseTargetRange(o.target_range);
+    o.federation.target_range = {"", range.low, range.high};
   }
   o.rounds.use_late = o.stale == "accept";
   o.rounds.asynchronous = o.mode == "async";
@@ -125,7 +128,7 @@ class Watch {
 };
 
 void Execute(ServeOptions o) {
-  Complete(o);
+  CompleteOptions(o);
   // Only this thread hears of them; gRPC's threads inherit the mask.
   sigset_t endings;
   sigemptyset(&endings);
@@ -134,14 +137,14 @@ void Execute(ServeOptions o) {
   pthread_sigmask(SIG_BLOCK, &endings, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
-  const ConfigurationTexts texts = ToTexts(o.federation);
-  const FederationConfiguration federation = FromTexts(texts);  // what clients will understand
+  const FederationConfiguration federation =
+      CompleteForStore(o.federation, o.store, o.rounds.steps);
   const auto algorithm = MakeAlgorithm(federation);
   CheckListen(o.server);
-  Store store(o.store, texts);
+  Store store(o.store, ToTexts(federation));
   ServerLog log(o.log);
   o.rounds.observer = &log;
-  Rounds rounds(*algorithm, texts, store, o.rounds);
+  Rounds rounds(*algorithm, store.configuration(), store, o.rounds);
   const FederationServer server(o.server, algorithm->shape(), rounds);
   const auto began = std::chrono::steady_clock::now();
   std::optional<MetricsServer> metrics;
@@ -208,7 +211,8 @@ void AddServeCommand(CLI::App& program) {
   auto o = std::make_shared<ServeOptions>();
   CLI::App& serve = *program.add_subcommand(
       "serve",
-      "Run a federation's server. It goes on where its store is, for as long as you like.\n"
+      "Run a federation's server, for as long as you like. It resumes from its store, which also\n"
+      "remembers what the federation is: options of Data and Algorithm are for a new store.\n"
       "Example: polykern serve --listen 0.0.0.0:7433 --columns temperature,wind --scaling range "
       "--range temperature=-40:50,wind=0:60 --target power --target-range 0:3000");
   AddConfigOption(serve);
@@ -286,53 +290,51 @@ void AddServeCommand(CLI::App& program) {
                                   "Seconds after which they all should have")
                       ->check(CLI::Range(0.001, 1e6))
                       ->capture_default_str());
-  group("Data",
-        serve.add_option("--columns", o->data.columns, "Input columns, in order")->delimiter(','));
+  group("Data", serve.add_option("--columns", o->federation.columns, "Input columns, in order")
+                    ->delimiter(','));
   group("Data", serve
-                    .add_option("--dimension", o->federation.problem.dimension,
+                    .add_option("--dimension", o->federation.dimension,
                                 "Inputs per sample, if they have no names")
                     ->check(WholeNumber(1)));
   group("Data", serve
-                    .add_option("--scaling", o->data.scaling,
+                    .add_option("--scaling", o->federation.scaling,
                                 "Of inputs: range, norm (divided by --norm) or none (default: "
                                 "range if there are ranges)")
                     ->check(CLI::IsMember({"none", "norm", "range"})));
-  group("Data", serve
-                    .add_option_function<std::vector<std::string>>(
-                        "--range",
-                        [o](const std::vector<std::string>& texts) {
-                          for (const auto& text : texts) o->data.ranges.push_back(ParseRange(text));
-                        },
-                        "COLUMN=LOW:HIGH for each input; values outside are clipped")
-                    ->delimiter(','));
+  group(
+      "Data",
+      serve
+          .add_option_function<std::vector<std::string>>(
+              "--range",
+              [o](const std::vector<std::string>& texts) {
+                for (const auto& text : texts) {
+                  const DeclaredRange range = ParseRange(text);
+                  o->federation.ranges.push_back({range.column, range.range.low, range.range.high});
+                }
+              },
+              "COLUMN=LOW:HIGH for each input; values outside are clipped")
+          ->delimiter(','));
   group("Data", serve
                     .add_option("--norm", o->federation.norm,
                                 "With --scaling norm: the largest norm of a sample's inputs")
                     ->check(CLI::PositiveNumber));
-  group("Data", serve.add_option("-t,--target", o->data.target, "The column to predict"));
-  group("Data", serve.add_option("--target-range", o->data.target_range,
+  group("Data", serve.add_option("-t,--target", o->federation.target, "The column to predict"));
+  group("Data", serve.add_option("--target-range", o->target_range,
                                  "LOW:HIGH, scaled to [0, 1]; labels outside are clipped"));
   AddAlgorithmOptions(serve, o->federation.options);
-  group("Algorithm", serve.add_option("-a,--algorithm", o->federation.algorithm, "Algorithm")
-                         ->capture_default_str());
   group("Algorithm",
-        serve
-            .add_option("-M,--kernels-per-upload", o->federation.options.kernels_per_upload,
-                        "pof-*: M, kernels a client sends per step (default: 1; "
-                        "pof-newton: by the budget)")
-            ->check(WholeNumber(1)));
+        serve.add_option("-a,--algorithm", o->federation.algorithm,
+                         "Algorithm (default: " + FederationConfiguration().algorithm + ")"));
   group("Algorithm", serve
-                         .add_option("--horizon", o->federation.problem.horizon,
+                         .add_option("--horizon", o->federation.horizon,
                                      "T in rates of 1/sqrt(T) (default: as before if the store "
                                      "has steps, else --steps, or 10000)")
                          ->check(WholeNumber(1)));
   group("Algorithm",
-        serve.add_option("--seed", o->federation.problem.seed, "Seed of everything random")
-            ->check(WholeNumber(0))
-            ->capture_default_str());
+        serve.add_option("--seed", o->federation.seed, "Seed of everything random (default: 0)")
+            ->check(WholeNumber(0)));
   serve.callback([o, &serve] {
     o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
-    o->data.has_norm = serve.count("--norm") > 0;
     Execute(*o);
   });
 }

@@ -1,12 +1,19 @@
-"""The algorithms: a class for each, all of one shape."""
+"""The algorithms: a class for each, all of one shape. Their options come from the library's declarations."""
+
+import inspect
 
 from polykern import _core
 
+# A bank has these already.
+_FROM_BANK = {"dictionary", "kernels", "features", "orthogonal", "shared_draws", "single_bandwidth"}
+
 
 def _restore(cls, bank, dimension, settings):
-    algorithm = cls.__new__(cls)
-    Algorithm.__init__(algorithm, cls._name, bank, dimension=dimension, **settings)
-    return algorithm
+    return cls(dimension if bank is None else bank, **settings)
+
+
+def _keyword(name, default):
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
 class Algorithm(_core.Algorithm):
@@ -23,15 +30,35 @@ class Algorithm(_core.Algorithm):
 
     Settings that all share: `horizon` is T in rates of 1 / sqrt(T) (default: the steps of `simulate`; for halves of
     their own 10,000); `seed` is of the halves' draws (`simulate` has its own); `budget` is the most numbers a client may
-    send in a step (default: whatever the bank and the other settings make).
+    send in a step (default: whatever the bank and the other settings make). `help` lists the options of a class.
     """
 
     _name = None
+    _over = "bank"  # or dimension: what it is made over
 
-    def __init__(self, name, bank=None, *, dimension=None, horizon=None, seed=0, **options):
-        super().__init__(name, bank, dimension, horizon, seed, options)
-        given = dict(options, horizon=horizon, seed=seed)
-        self._settings = {key: value for key, value in given.items() if value is not None}
+    def __init_subclass__(cls):
+        options = [option for option in _core.algorithm_options(cls._name)
+                   if cls._over == "dimension" or option[0] not in _FROM_BANK]
+        # Over a bank no budget means none.
+        keywords = [_keyword(key, None if key == "budget" and cls._over == "bank" else default)
+                    for key, default, _ in options]
+        cls.__signature__ = inspect.Signature(
+            [inspect.Parameter(cls._over, inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords,
+             _keyword("horizon", None), _keyword("seed", 0)])
+        cls.__doc__ += "\n    Options:\n\n" + "".join(f"    {key}: {text}.\n" for key, _, text in options)
+
+    def __init__(self, *arguments, **settings):
+        given = dict(settings)
+        given.pop("local_experts", None)  # the former name of experts
+        try:
+            bound = type(self).__signature__.bind(*arguments, **given)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        over = bound.arguments[self._over]
+        self._settings = {key: value for key, value in settings.items() if key != self._over and value is not None}
+        options = {key: value for key, value in self._settings.items() if key not in ("horizon", "seed")}
+        bank, dimension = (over, None) if self._over == "bank" else (None, over)
+        super().__init__(self._name, bank, dimension, settings.get("horizon"), settings.get("seed", 0), options)
 
     def client(self, id=0):
         """A client's half. Clients of one server have numbers of their own: keys of their random draws."""
@@ -50,7 +77,7 @@ class Algorithm(_core.Algorithm):
         return _restore, (type(self), self.bank, self.dimension, self._settings)
 
     def __repr__(self):
-        shown = ", ".join(f"{key}={value!r}" for key, value in self._settings.items() if (key, value) != ("seed", 0))
+        shown = ", ".join(f"{key}={value!r}" for key, value in self._settings.items())
         what = repr(self.bank) if self.bank is not None else f"dimension={self.dimension}"
         return f"{type(self).__name__}({what}{', ' if shown else ''}{shown})"
 
@@ -58,9 +85,7 @@ class Algorithm(_core.Algorithm):
 class PofMkl(Algorithm):
     """POF-MKL, the paper's algorithm: a shared model per kernel, a private mix of kernels per client.
 
-    kernels_per_upload: M. exploration: xi in (0, 1]. learning_rate: eta; weight_rate: eta_k; both 1 / sqrt(T) if
-    unset, and with schedule="anytime" multiplied by 1 / sqrt(t), so that they need no T. regularization: lambda.
-    loss: squared, huber (with huber_delta) or logistic (labels 0 and 1).
+    Logistic loss is for labels 0 and 1.
 
     >>> import polykern as pk
     >>> bank = pk.KernelBank.rbf(dimension=2, features=50, bandwidths=pk.paper_bandwidths(), seed=1)
@@ -76,22 +101,11 @@ class PofMkl(Algorithm):
 
     _name = "pof-mkl"
 
-    def __init__(self, bank, *, kernels_per_upload=1, exploration=1.0, learning_rate=None, weight_rate=None,
-                 schedule="constant", regularization=1e-6, loss="squared", huber_delta=0.1, budget=None, horizon=None,
-                 seed=0):
-        super().__init__(self._name, bank, kernels_per_upload=kernels_per_upload, exploration=exploration,
-                         learning_rate=learning_rate, weight_rate=weight_rate, schedule=schedule,
-                         regularization=regularization, loss=loss, huber_delta=huber_delta, budget=budget,
-                         horizon=horizon, seed=seed)
-
 
 class PofNewton(Algorithm):
     """The second-order successor of POF-MKL: the server solves every kernel's ridge regression.
 
-    Labels must lie in [0, 1]: outside they are clipped on their way to the server. kernels_per_upload: by default as
-    many as 1000 numbers hold. local_experts: private regressions of `local_kernels` kernels beside the shared ones,
-    in at most `local_memory` KiB per client. forgetting: what a step leaves of the samples before it, in (0, 1].
-    weighting: adahedge, hedge or aggregating. server_memory: MiB, most that the regressions may take.
+    Labels must lie in [0, 1]: outside they are clipped on their way to the server.
 
     >>> import polykern as pk
     >>> bank = pk.KernelBank.rbf(dimension=8, features=20, bandwidths=pk.paper_bandwidths())
@@ -102,51 +116,17 @@ class PofNewton(Algorithm):
 
     _name = "pof-newton"
 
-    def __init__(self, bank, *, kernels_per_upload=None, exploration=0.2, weighting="adahedge", weight_rate=None,
-                 ridge=1e-4, forgetting=1.0, refresh=0.02, server_memory=4096, local_experts=True, local_kernels=8,
-                 local_memory=None, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, kernels_per_upload=kernels_per_upload, exploration=exploration,
-                         weighting=weighting, weight_rate=weight_rate, ridge=ridge, forgetting=forgetting,
-                         refresh=refresh, server_memory=server_memory, local_experts=local_experts,
-                         local_kernels=local_kernels, local_memory=local_memory, budget=budget, horizon=horizon,
-                         seed=seed)
-
 
 class PofAdagrad(Algorithm):
     """POF-MKL with AdaGrad's step sizes and AdaHedge's weights: for servers that may see only sums.
 
-    learning_rate is 1 if unset; there is no T in it.
+    There is no T in its rates.
     """
 
     _name = "pof-adagrad"
 
-    def __init__(self, bank, *, kernels_per_upload=1, exploration=1.0, learning_rate=None, regularization=1e-6,
-                 loss="squared", huber_delta=0.1, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, kernels_per_upload=kernels_per_upload, exploration=exploration,
-                         learning_rate=learning_rate, regularization=regularization, loss=loss,
-                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
 
-
-class _Stepped:
-    """Settings of algorithms that take gradient steps and learn no weights."""
-
-    def __init__(self, bank, *, learning_rate=None, regularization=1e-6, loss="squared", huber_delta=0.1, budget=None,
-                 horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, regularization=regularization, loss=loss,
-                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
-
-
-class _Weighted:
-    """Settings of algorithms that take gradient steps and learn weights of the kernels."""
-
-    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, loss="squared",
-                 huber_delta=0.1, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
-                         regularization=regularization, loss=loss, huber_delta=huber_delta, budget=budget,
-                         horizon=horizon, seed=seed)
-
-
-class Ofskl(_Stepped, Algorithm):
+class Ofskl(Algorithm):
     """One kernel, stepped by every client. The bank has one kernel (the paper's: bandwidth 10).
 
     >>> import polykern as pk
@@ -157,34 +137,32 @@ class Ofskl(_Stepped, Algorithm):
     _name = "ofskl"
 
 
-class OfmklAvg(_Stepped, Algorithm):
-    """Every client steps every kernel; the prediction is their mean."""
+class OfmklAvg(Algorithm):
+    """Every client steps every kernel; the prediction is their mean.
+    """
 
     _name = "ofmkl-avg"
 
 
-class VmKofl(_Weighted, Algorithm):
-    """Every client steps every kernel; the server keeps one weight per kernel for all."""
+class VmKofl(Algorithm):
+    """Every client steps every kernel; the server keeps one weight per kernel for all.
+    """
 
     _name = "vm-kofl"
 
 
-class EmKofl(_Weighted, Algorithm):
-    """Clients step all kernels for themselves; the server draws one kernel a step and averages it."""
+class EmKofl(Algorithm):
+    """Clients step all kernels for themselves; the server draws one kernel a step and averages it.
+    """
 
     _name = "em-kofl"
 
 
 class FomdOms(Algorithm):
-    """FOMD-OMS: the server draws two kernels for each client. Needs two kernels at least."""
+    """FOMD-OMS: the server draws two kernels for each client. Needs two kernels at least.
+    """
 
     _name = "fomd-oms"
-
-    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, projection_radius=10.0,
-                 loss="squared", huber_delta=0.1, budget=None, horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
-                         regularization=regularization, projection_radius=projection_radius, loss=loss,
-                         huber_delta=huber_delta, budget=budget, horizon=horizon, seed=seed)
 
 
 class PerFedAvg(Algorithm):
@@ -198,41 +176,26 @@ class PerFedAvg(Algorithm):
     """
 
     _name = "perfedavg"
-
-    def __init__(self, dimension, *, inner_rate=0.01, meta_rate=0.001, hessian_free=False, loss="squared",
-                 huber_delta=0.1, budget=1000, horizon=None, seed=0):
-        super().__init__(self._name, dimension=dimension, inner_rate=inner_rate, meta_rate=meta_rate,
-                         hessian_free=hessian_free, loss=loss, huber_delta=huber_delta, budget=budget, horizon=horizon,
-                         seed=seed)
+    _over = "dimension"
 
 
 class Local(Algorithm):
-    """No federation: POF-MKL's client alone, every kernel stepped."""
+    """No federation: POF-MKL's client alone, every kernel stepped.
+    """
 
     _name = "local"
-
-    def __init__(self, bank, *, learning_rate=None, weight_rate=None, regularization=1e-6, loss="squared",
-                 huber_delta=0.1, horizon=None, seed=0):
-        super().__init__(self._name, bank, learning_rate=learning_rate, weight_rate=weight_rate,
-                         regularization=regularization, loss=loss, huber_delta=huber_delta, horizon=horizon, seed=seed)
 
 
 class LocalRls(Algorithm):
     """No federation: recursive least squares per kernel, mixed by AdaHedge. Labels lie in [0, 1].
 
-    local_memory: KiB, most that a client may take (default: 512, which 51 kernels with 17 features need).
+    The default memory holds 51 kernels with 17 features.
     """
 
     _name = "local-rls"
 
-    def __init__(self, bank, *, weighting="adahedge", weight_rate=None, ridge=1e-4, forgetting=1.0, local_memory=None,
-                 horizon=None, seed=0):
-        super().__init__(self._name, bank, weighting=weighting, weight_rate=weight_rate, ridge=ridge,
-                         forgetting=forgetting, local_memory=local_memory, horizon=horizon, seed=seed)
 
-
-_BY_NAME = {cls._name: cls for cls in (PofMkl, PofNewton, PofAdagrad, Ofskl, OfmklAvg, VmKofl, EmKofl, FomdOms, PerFedAvg,
-                                       Local, LocalRls)}
+_BY_NAME = {cls._name: cls for cls in Algorithm.__subclasses__()}
 
 
 def make_algorithm(name, bank_or_dimension, **settings):
@@ -241,7 +204,7 @@ def make_algorithm(name, bank_or_dimension, **settings):
     >>> import polykern as pk
     >>> bank = pk.KernelBank.rbf(dimension=2, features=4, bandwidths=[0.1, 1, 10])
     >>> pk.make_algorithm("pof-mkl", bank, kernels_per_upload=2)
-    PofMkl(<KernelBank: 3 kernels, 4 features, 2 inputs>, kernels_per_upload=2, ...)
+    PofMkl(<KernelBank: 3 kernels, 4 features, 2 inputs>, kernels_per_upload=2)
     """
     if name not in _BY_NAME:
         raise ValueError(f"unknown algorithm {name!r}; there are: {', '.join(_BY_NAME)}")

@@ -119,13 +119,15 @@ class Agent:
 class Server:
     """A federation's server in this process: for tests and notebooks. `polykern serve` is the same for months.
 
-    algorithm: a name of `algorithm_names()`; its options are further arguments (kernels, features, kernels_per_upload,
+    algorithm: a name of `algorithm_names()` (default: "pof-mkl"); its options are further arguments (kernels, features, kernels_per_upload,
     ...). dimension: inputs per sample; or columns, {name: (low, high)}, which are scaled by these ranges, and target,
     (name, low, high). store: the file that remembers everything; None: a temporary one. listen: "HOST:PORT", port 0: any
     that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
     on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
     share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
-    without end. seed: that of `polykern run` gives the same features.
+    without end. seed: that of `polykern run` gives the same features (default: 0).
+
+    A store that exists says what its federation is: whatever is not given comes from there, and what is given must agree.
 
     >>> import polykern as pk
     >>> with pk.Server("pof-mkl", dimension=3, steps=5) as server:
@@ -133,11 +135,9 @@ class Server:
     (0, True)
     """
 
-    def __init__(self, algorithm="pof-mkl", dimension=None, *, columns=None, target=None, store=None,
+    def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, store=None,
                  listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
-                 seed=0, **options):
-        if columns is None and dimension is None:
-            raise ValueError("say how many inputs a sample has: dimension=d, or columns={name: (low, high), ...}")
+                 seed=None, **options):
         if columns is not None and target is None:
             raise ValueError("columns need a target: (name, low, high)")
         if columns is None and target is not None:

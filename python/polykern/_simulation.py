@@ -100,7 +100,7 @@ def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation
     if result.divergence:
         warnings.warn(f"{algorithm.name} diverged at {result.divergence}", DivergenceWarning, stacklevel=2)
     labels = np.asarray(Y)[np.asarray(present)] if present is not None else np.asarray(Y)
-    if algorithm.name in ("pof-newton", "local-rls") and labels.size and (labels.min() < 0 or labels.max() > 1):
+    if _core.has_unit_labels(algorithm.name) and labels.size and (labels.min() < 0 or labels.max() > 1):
         warnings.warn(f"{algorithm.name} works with labels in [0, 1]; these go from {labels.min():g} to {labels.max():g}: "
                       "scale them", UserWarning, stacklevel=2)
     return result

@@ -1,7 +1,11 @@
 // Algorithms: a name, a bank and options become a polykern::Algorithm.
 
-#include <functional>
+#include <array>
+#include <charconv>
+#include <concepts>
 #include <map>
+#include <type_traits>
+#include <variant>
 
 #include <pybind11/stl.h>
 
@@ -14,71 +18,46 @@
 namespace polykern::python {
 namespace {
 
-using Set = std::function<void(const py::handle&, const std::string&, AlgorithmOptions&)>;
-
-template <typename Field>
-Set Number(Field AlgorithmOptions::*field) {
-  return [field](const py::handle& value, const std::string& name, AlgorithmOptions& options) {
-    options.*field = ReadNumber(value, name);
-  };
-}
-template <typename Field>
-Set Count(Field AlgorithmOptions::*field) {
-  return [field](const py::handle& value, const std::string& name, AlgorithmOptions& options) {
-    options.*field = static_cast<std::size_t>(ReadCount(value, name));
-  };
-}
-Set Flag(bool AlgorithmOptions::*field) {
-  return [field](const py::handle& value, const std::string& name, AlgorithmOptions& options) {
-    if (!py::isinstance<py::bool_>(value)) throw py::type_error(name + " must be True or False");
-    options.*field = value.cast<bool>();
-  };
-}
-
 std::string Text(const py::handle& value, const std::string& name) {
   if (!py::isinstance<py::str>(value)) throw py::type_error(name + " must be a str");
   return value.cast<std::string>();
 }
 
-Schedule ParseSchedule(const std::string& name) {
-  if (name == "constant") return Schedule::kConstant;
-  if (name == "anytime") return Schedule::kAnytime;
-  throw Error("unknown schedule '" + name + "'; there are: constant, anytime");
+std::string YesOrNo(const py::handle& value, const std::string& name) {
+  if (!py::isinstance<py::bool_>(value)) throw py::type_error(name + " must be True or False");
+  return value.cast<bool>() ? "yes" : "no";
 }
 
-const std::map<std::string, Set>& Setters() {
+std::string NumberText(double number) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
+}
+
+/// A value from Python as SetOption's text, if it is of the field's type.
+std::string TextFor(const OptionDeclaration& option, const py::handle& value,
+                    const std::string& name) {
   using O = AlgorithmOptions;
-  static const std::map<std::string, Set> setters = {
-      {"dictionary", [](auto v, const auto& n, auto& o) { o.dictionary = Text(v, n); }},
-      {"kernels", Count(&O::kernels)},
-      {"kernels_per_upload", Count(&O::kernels_per_upload)},
-      {"features", Count(&O::features)},
-      {"budget", Count(&O::budget)},
-      {"orthogonal", Flag(&O::orthogonal)},
-      {"shared_draws", Flag(&O::shared_draws)},
-      {"exploration", Number(&O::exploration)},
-      {"learning_rate", Number(&O::learning_rate)},
-      {"weight_rate", Number(&O::weight_rate)},
-      {"schedule", [](auto v, const auto& n, auto& o) { o.schedule = ParseSchedule(Text(v, n)); }},
-      {"regularization", Number(&O::regularization)},
-      {"loss", [](auto v, const auto& n, auto& o) { o.loss.kind = ParseLoss(Text(v, n)); }},
-      {"huber_delta", [](auto v, const auto& n, auto& o) { o.loss.delta = ReadNumber(v, n); }},
-      {"single_bandwidth", Number(&O::single_bandwidth)},
-      {"hessian_free", Flag(&O::hessian_free)},
-      {"inner_rate", Number(&O::inner_rate)},
-      {"meta_rate", Number(&O::meta_rate)},
-      {"projection_radius", Number(&O::projection_radius)},
-      {"weighting",
-       [](auto v, const auto& n, auto& o) { o.weighting = ParseWeighting(Text(v, n)); }},
-      {"ridge", Number(&O::ridge)},
-      {"forgetting", Number(&O::forgetting)},
-      {"refresh", Number(&O::refresh)},
-      {"server_memory", Count(&O::server_memory)},
-      {"local_experts", Flag(&O::local_experts)},
-      {"local_kernels", Count(&O::local_kernels)},
-      {"local_memory", Count(&O::local_memory)},
-  };
-  return setters;
+  return std::visit(
+      [&]<typename T>(T O::*) -> std::string {
+        if constexpr (std::same_as<T, bool>) return YesOrNo(value, name);
+        if constexpr (std::same_as<T, double> || std::same_as<T, std::optional<double>>) {
+          return NumberText(ReadNumber(value, name));
+        }
+        if constexpr (std::same_as<T, std::size_t> || std::same_as<T, std::optional<std::size_t>>) {
+          return std::to_string(ReadCount(value, name));
+        }
+        return Text(value, name);
+      },
+      option.field);
+}
+
+py::object ValueOf(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  return std::visit(
+      [&]<typename T>(T AlgorithmOptions::*field) -> py::object {
+        if constexpr (std::is_enum_v<T>) return py::str(OptionText(option, options));
+        return py::cast(options.*field);
+      },
+      option.field);
 }
 
 /// Without a budget there is none: what the bank and M make is what is sent.
@@ -98,7 +77,9 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
   learner.name = name;
   learner.bank = bank;
   UplinkOf(name, learner.options);  // is there such an algorithm?
-  FillOptions(settings, learner.options);
+  for (const auto& [key, text] : OptionTexts(settings)) {
+    SetOption(*FindOption(key), text, learner.options);
+  }
   learner.problem.seed = ReadCount(seed, "seed");
   if (!horizon.is_none()) learner.problem.horizon = ReadCount(horizon, "horizon", 1);
   if (bank) {
@@ -106,7 +87,7 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
     if (!bank->dictionary.empty()) learner.options.dictionary = bank->dictionary;
     learner.options.orthogonal = bank->draw == Draw::kOrthogonal;
     learner.options.shared_draws = bank->draw == Draw::kShared;
-    if (name == "ofskl" && bank->kernels.size() == 1) {
+    if (bank->kernels.size() == 1) {
       learner.options.single_bandwidth = bank->kernels[0].length * bank->kernels[0].length;
     }
     if (!settings.contains("budget") || settings["budget"].is_none()) {
@@ -130,17 +111,25 @@ std::uint64_t OwnSeed(std::uint64_t seed) {
 std::unique_ptr<Algorithm> Learner::Make(std::size_t horizon, std::uint64_t seed) const {
   const Problem own = {problem.dimension, horizon, OwnSeed(seed)};
   if (bank) return MakeAlgorithm(name, bank->bank, options, own);
-  if (name != "perfedavg") throw Error(name + " has kernels: it needs a bank");
+  if (TraitsOf(name).has_kernels) throw Error(name + " has kernels: it needs a bank");
   return MakeAlgorithm(name, options, own);
 }
 
-void FillOptions(const py::dict& settings, AlgorithmOptions& options) {
+std::map<std::string, std::string> OptionTexts(const py::dict& settings) {
+  std::map<std::string, std::string> texts;
   for (const auto& [key, value] : settings) {
     const auto name = Text(key, "the name of an option");
-    const auto setter = Setters().find(name);
-    if (setter == Setters().end()) throw py::type_error("there is no option '" + name + "'");
-    if (!value.is_none()) setter->second(value, name, options);
+    if (name == "local_experts") {  // what it was called before it had a name in the program
+      if (!value.is_none()) {
+        texts["experts"] = YesOrNo(value, name) == "yes" ? "federated,local" : "federated";
+      }
+      continue;
+    }
+    const OptionDeclaration* option = FindOption(name);
+    if (option == nullptr) throw py::type_error("there is no option '" + name + "'");
+    if (!value.is_none()) texts[name] = TextFor(*option, value, name);
   }
+  return texts;
 }
 
 std::uint64_t ReadCount(const py::handle& object, const std::string& name, std::uint64_t least) {
@@ -181,9 +170,31 @@ void BindAlgorithms(py::module_& module) {
   });
   module.def("option_names", [] {
     std::vector<std::string> names;
-    for (const auto& [name, setter] : Setters()) names.push_back(name);
+    for (const OptionDeclaration& option : kAlgorithmOptions) names.emplace_back(option.key);
     return names;
   });
+  // (key, default, help) of each option that the algorithm uses; a default of None: its own.
+  module.def(
+      "algorithm_options",
+      [](const std::string& algorithm) {
+        TraitsOf(algorithm);
+        py::list list;
+        for (const OptionDeclaration& option : kAlgorithmOptions) {
+          if (!UsesOption(algorithm, option)) continue;
+          std::string help(option.help);
+          for (const std::string& choice : OptionChoices(option)) {
+            help += (choice == OptionChoices(option).front() ? "; " : ", ") + choice;
+          }
+          if (!option.unset.empty()) help += " (default: " + std::string(option.unset) + ")";
+          list.append(py::make_tuple(py::str(option.key.data(), option.key.size()),
+                                     ValueOf(option, AlgorithmOptions()), help));
+        }
+        return list;
+      },
+      py::arg("algorithm"));
+  module.def(
+      "has_unit_labels", [](const std::string& name) { return !TraitsOf(name).any_loss; },
+      py::arg("algorithm"));
 }
 
 }  // namespace polykern::python

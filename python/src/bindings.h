@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -81,9 +82,9 @@ struct Learner {
   std::unique_ptr<Algorithm> Make(std::size_t horizon, std::uint64_t seed) const;
 };
 
-/// Sets the options that a dictionary names; None leaves one alone. TypeError for a name that is
-/// none of an option, or a value of another type.
-void FillOptions(const py::dict& settings, AlgorithmOptions& options);
+/// The options that a dictionary names, as SetOption's texts; None leaves one out. TypeError for a
+/// name that is not an option's, or a value of another type.
+std::map<std::string, std::string> OptionTexts(const py::dict& settings);
 
 /// A whole number of at least `least`.
 std::uint64_t ReadCount(const py::handle& object, const std::string& name, std::uint64_t least = 0);

@@ -15,6 +15,7 @@
 #include "polykern/net/agent.h"
 #include "polykern/net/authority.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/declared_federation.h"
 #include "polykern/net/rounds.h"
 #include "polykern/net/server.h"
 #include "polykern/net/store.h"
@@ -115,11 +116,14 @@ class PythonAgent {
 
   py::dict Configuration() {
     const auto agent = Open();
-    py::dict texts;
-    for (const auto& [name, value] : ToTexts(Remotely([&] { return agent->configuration(); }))) {
-      texts[py::str(name)] = value;
+    const FederationConfiguration federation = Remotely([&] { return agent->configuration(); });
+    ConfigurationTexts texts = ToTexts(federation);
+    for (const OptionDeclaration& option : kAlgorithmOptions) {  // those with absent values, too
+      if (UsesOption(federation.algorithm, option)) {
+        texts.emplace(option.key, OptionText(option, federation.options));
+      }
     }
-    return texts;
+    return py::cast(texts);
   }
 
   py::dict Status() {
@@ -159,13 +163,11 @@ class PythonAgent {
 struct ServerParts {
   ServerParts(const FederationConfiguration& federation, const std::string& path,
               const RoundsOptions& options, const ServerOptions& server_options)
-      : texts(ToTexts(federation)),
-        algorithm(MakeAlgorithm(FromTexts(texts))),
-        store(path, texts),
-        rounds(*algorithm, texts, store, options),
+      : algorithm(MakeAlgorithm(federation)),
+        store(path, ToTexts(federation)),
+        rounds(*algorithm, store.configuration(), store, options),
         server(server_options, algorithm->shape(), rounds) {}
 
-  ConfigurationTexts texts;
   std::unique_ptr<Algorithm> algorithm;
   Store store;
   Rounds rounds;
@@ -176,7 +178,7 @@ class PythonServer {
  public:
   using MustBeMade = void;
 
-  PythonServer(const std::string& algorithm, const py::object& dimension,
+  PythonServer(const std::optional<std::string>& algorithm, const py::object& dimension,
                const std::vector<std::tuple<std::string, double, double>>& columns,
                const std::optional<std::tuple<std::string, double, double>>& target,
                const std::string& store, const std::string& listen,
@@ -184,9 +186,9 @@ class PythonServer {
                const std::vector<std::string>& clients, const py::object& quorum, double deadline,
                const py::object& steps, const py::object& horizon, const py::object& seed,
                const py::dict& settings) {
-    FederationConfiguration federation;
-    federation.algorithm = algorithm;
-    FillOptions(settings, federation.options);
+    DeclaredFederation declared;
+    declared.algorithm = algorithm;
+    declared.options = OptionTexts(settings);
     RoundsOptions rounds;
     rounds.roster = clients;
     rounds.steps = ReadCount(steps, "steps");
@@ -195,24 +197,25 @@ class PythonServer {
     }
     rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
     rounds.quorum = ReadQuorum(quorum);
-    federation.problem.seed = ReadCount(seed, "seed");
-    federation.problem.horizon =
-        !horizon.is_none() ? ReadCount(horizon, "horizon", 1) : DefaultHorizon(store, rounds.steps);
-    for (const auto& [name, low, high] : columns) federation.columns.push_back({name, low, high});
-    if (target) {
-      federation.target = {std::get<0>(*target), std::get<1>(*target), std::get<2>(*target)};
+    if (!seed.is_none()) declared.seed = ReadCount(seed, "seed");
+    if (!horizon.is_none()) declared.horizon = ReadCount(horizon, "horizon", 1);
+    if (!dimension.is_none()) declared.dimension = ReadCount(dimension, "dimension", 1);
+    for (const auto& [name, low, high] : columns) {
+      declared.columns.push_back(name);
+      declared.ranges.push_back({name, low, high});
     }
-    federation.scaling = columns.empty() ? "none" : "range";
-    federation.problem.dimension =
-        columns.empty() ? ReadCount(dimension, "dimension", 1) : columns.size();
-    for (const ColumnRange& column : federation.columns) CheckRange(column);
-    CheckRange(federation.target);
+    if (target) {
+      declared.target = std::get<0>(*target);
+      declared.target_range = {"", std::get<1>(*target), std::get<2>(*target)};
+    }
     ServerOptions options;
     options.listen = listen;
     options.insecure = !certificates;
     options.certificates = certificates.value_or("");
-    parts_ = WithoutGil(
-        [&] { return std::make_shared<ServerParts>(federation, store, rounds, options); });
+    parts_ = WithoutGil([&] {
+      return std::make_shared<ServerParts>(CompleteForStore(declared, store, rounds.steps), store,
+                                           rounds, options);
+    });
   }
   ~PythonServer() { Close(); }
 
@@ -248,11 +251,6 @@ class PythonServer {
     return quorum;
   }
 
-  static void CheckRange(const ColumnRange& column) {
-    if (column.low < column.high && std::isfinite(column.low) && std::isfinite(column.high)) return;
-    throw py::value_error("the range of '" + column.name + "' must be finite, the low end first");
-  }
-
   std::shared_ptr<ServerParts> Open() const {
     if (!parts_) throw std::runtime_error("this server is closed");
     return parts_;
@@ -277,7 +275,7 @@ void BindNetwork(py::module_& module) {
       .def("position", &PythonAgent::Position)
       .def("close", &PythonAgent::Close);
   py::class_<PythonServer>(module, "Server")
-      .def(py::init<const std::string&, const py::object&,
+      .def(py::init<const std::optional<std::string>&, const py::object&,
                     const std::vector<std::tuple<std::string, double, double>>&,
                     const std::optional<std::tuple<std::string, double, double>>&,
                     const std::string&, const std::string&, const std::optional<std::string>&,

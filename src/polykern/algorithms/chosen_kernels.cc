@@ -20,7 +20,7 @@ class ChosenKernels final : public Algorithm {
         kernels_(choice_.kernels()),
         width_(choice_.width()),
         regularization_(options.regularization),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         shape_(choice_.shape()) {}
 
   std::string_view name() const override { return rule_.name; }

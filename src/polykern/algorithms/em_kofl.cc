@@ -22,10 +22,10 @@ class EmKofl final : public Algorithm {
  public:
   EmKofl(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options,
          const Problem& problem)
-      : private_(std::move(bank), options.loss, options.regularization),
+      : private_(std::move(bank), options.MakeLoss(), options.regularization),
         kernels_(private_.kernels()),
         width_(private_.width()),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         seed_(problem.seed),
         shape_{1, width_, 1, kernels_},
         learning_rate_(ResolveRate(options.learning_rate, problem)),

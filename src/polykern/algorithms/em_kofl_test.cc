@@ -33,8 +33,8 @@ class SlowEmKofl {
         const double f = twin::Dot(theta, z);
         if (i == drawn) predictions.push_back(f);
         losses[i] +=
-            twin::LossOf(o_.loss, f, step.y[k]) + o_.regularization * twin::Dot(theta, theta);
-        const double slope = twin::SlopeOf(o_.loss, f, step.y[k]);
+            twin::LossOf(o_.MakeLoss(), f, step.y[k]) + o_.regularization * twin::Dot(theta, theta);
+        const double slope = twin::SlopeOf(o_.MakeLoss(), f, step.y[k]);
         for (std::size_t j = 0; j < z.size(); ++j) {
           theta[j] = (1 - 2 * o_.regularization) * theta[j] - *o_.learning_rate * slope * z[j];
           if (i == drawn) sum[j] += theta[j];

@@ -36,7 +36,7 @@ class EveryAlgorithm : public testing::TestWithParam<std::string_view> {
     options.learning_rate = 0.1;
     options.meta_rate = 0.05;
     options.forgetting = 0.98;
-    options.local_experts = GetParam() == kWithLocal;
+    options.experts = GetParam() == kWithLocal ? Experts::kFederatedAndLocal : Experts::kFederated;
     options.local_memory = 32;
     return MakeAlgorithm(Name(), options, kShort);
   }
@@ -117,7 +117,7 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
     AlgorithmOptions options;
     options.budget = budget;
     options.kernels_per_upload = 25;
-    options.local_experts = GetParam() == kWithLocal;
+    options.experts = GetParam() == kWithLocal ? Experts::kFederatedAndLocal : Experts::kFederated;
     const auto algorithm = MakeAlgorithm(Name(), options, kShort);
     EXPECT_LE(algorithm->shape().update_size(), budget);
     const std::size_t features = FeaturesOf(Name(), options);
@@ -130,7 +130,7 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
     EXPECT_THAT(
         [&] { MakeAlgorithm(Name(), options, kShort); },
         testing::ThrowsMessage<Error>(
-            AllOf(HasSubstr("--features is " + std::to_string(features + 1)),
+            AllOf(HasSubstr("features is " + std::to_string(features + 1)),
                   HasSubstr(std::string(Name())), HasSubstr("budget of " + std::to_string(budget)),
                   HasSubstr("allows " + std::to_string(features)))));
   }
@@ -188,12 +188,12 @@ TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
   EXPECT_EQ(UplinkOf("vm-kofl", options).losses, 51U);
   EXPECT_THROW(UplinkOf("nobody", options), Error);
   EXPECT_EQ(UplinkOf("pof-adagrad", options).kernels, 5U);
-  EXPECT_TRUE(ChoosesKernels("pof-mkl"));
-  EXPECT_TRUE(ChoosesKernels("pof-adagrad"));
+  EXPECT_TRUE(TraitsOf("pof-mkl").chooses_kernels);
+  EXPECT_TRUE(TraitsOf("pof-adagrad").chooses_kernels);
   EXPECT_EQ(UplinkOf("pof-newton", options).kernels, 5U);
-  EXPECT_TRUE(ChoosesKernels("pof-newton"));
-  EXPECT_FALSE(ChoosesKernels("local-rls"));
-  EXPECT_FALSE(ChoosesKernels("ofmkl-avg"));
+  EXPECT_TRUE(TraitsOf("pof-newton").chooses_kernels);
+  EXPECT_FALSE(TraitsOf("local-rls").chooses_kernels);
+  EXPECT_FALSE(TraitsOf("ofmkl-avg").chooses_kernels);
 }
 
 TEST(CheckAlgorithm, TellsFomdOmsThatItNeedsTwoKernels) {
@@ -204,7 +204,7 @@ TEST(CheckAlgorithm, TellsFomdOmsThatItNeedsTwoKernels) {
     EXPECT_NO_THROW(CheckAlgorithm(name, options)) << name;
   }
   EXPECT_THAT([&] { CheckAlgorithm("fomd-oms", options); },
-              testing::ThrowsMessage<Error>(AllOf(HasSubstr("--kernels is 1"), HasSubstr("fomd"))));
+              testing::ThrowsMessage<Error>(AllOf(HasSubstr("kernels is 1"), HasSubstr("fomd"))));
 }
 
 /// What CheckAlgorithm says about the default options after a change; empty if nothing.
@@ -225,10 +225,10 @@ TEST(CheckAlgorithm, WantsSquaredLossForRegressions) {
       const bool regression = name == "pof-newton" || name == "local-rls";
       EXPECT_EQ(SuitsLoss(name, loss), !regression);
       EXPECT_TRUE(SuitsLoss(name, LossKind::kSquared));
-      const std::string complaint = Complaint(name, [=](auto& o) { o.loss.kind = loss; });
+      const std::string complaint = Complaint(name, [=](auto& o) { o.loss = loss; });
       if (regression) {
-        EXPECT_THAT(complaint, AllOf(HasSubstr("--loss must be squared"),
-                                     HasSubstr(std::string(name)), HasSubstr("--algorithm")));
+        EXPECT_THAT(complaint, AllOf(HasSubstr("loss must be squared"),
+                                     HasSubstr(std::string(name)), HasSubstr("algorithm")));
       } else {
         EXPECT_EQ(complaint, "") << name;
       }
@@ -241,8 +241,8 @@ TEST(CheckAlgorithm, RefusesRegressionsThatDoNotFitTheServerAndSaysTheirSize) {
   // 51 kernels of 22536 doubles are 8.8 MiB.
   EXPECT_EQ(Complaint("pof-newton", [](auto& o) { o.server_memory = 9; }), "");
   EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.server_memory = 8; }),
-              AllOf(HasSubstr("--server-memory is 8 MiB"), HasSubstr("51 kernels"),
-                    HasSubstr("100 features"), HasSubstr("take 9 MiB"), HasSubstr("--features")));
+              AllOf(HasSubstr("server_memory is 8 MiB"), HasSubstr("51 kernels"),
+                    HasSubstr("100 features"), HasSubstr("take 9 MiB"), HasSubstr("features")));
   EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 100000; }),
               AllOf(HasSubstr("4096 MiB"), HasSubstr("take 17194 MiB")));
   // So large that the bytes cannot be counted in 64 bits.
@@ -251,16 +251,16 @@ TEST(CheckAlgorithm, RefusesRegressionsThatDoNotFitTheServerAndSaysTheirSize) {
                           o.budget = std::size_t{1} << 62;
                           o.features = std::size_t{1} << 61;
                         }),
-              HasSubstr("--server-memory is 4096 MiB"));
-  EXPECT_EQ(Complaint("pof-mkl", [](auto& o) { o.server_memory = 0; }), "");
+              HasSubstr("server_memory is 4096 MiB"));
+  EXPECT_EQ(Complaint("pof-mkl", [](auto& o) { o.server_memory = 1; }), "");
 }
 
 TEST(CheckAlgorithm, RefusesPrivateExpertsThatDoNotFitAClient) {
   // 51 experts of one feature take 51 * 7 doubles: 2.8 KiB; the 8 beside federated ones 0.44 KiB.
   EXPECT_EQ(Complaint("local-rls", [](auto& o) { o.local_memory = 3; }), "");
   EXPECT_THAT(Complaint("local-rls", [](auto& o) { o.local_memory = 2; }),
-              AllOf(HasSubstr("--local-memory is 2 KiB"), HasSubstr("51 private experts"),
-                    HasSubstr("--kernels")));
+              AllOf(HasSubstr("local_memory is 2 KiB"), HasSubstr("51 private experts"),
+                    HasSubstr("kernels")));
   for (const std::size_t features : {std::size_t{17}, std::size_t{1} << 40, SIZE_MAX}) {
     AlgorithmOptions options;
     options.features = features;
@@ -269,26 +269,26 @@ TEST(CheckAlgorithm, RefusesPrivateExpertsThatDoNotFitAClient) {
   }
   const auto beside = [](std::size_t kernels, std::size_t memory) {
     return [=](auto& o) {
-      o.local_experts = true;
+      o.experts = Experts::kFederatedAndLocal;
       o.local_kernels = kernels;
       o.local_memory = memory;
     };
   };
   EXPECT_EQ(Complaint("pof-newton", beside(8, 1)), "");
   EXPECT_THAT(Complaint("pof-newton", beside(8, 0)),
-              AllOf(HasSubstr("8 private experts"), HasSubstr("--local-kernels")));
+              AllOf(HasSubstr("8 private experts"), HasSubstr("local_kernels")));
   EXPECT_THAT(Complaint("pof-newton", beside(1000, 2)), HasSubstr("51 private experts"))
       << "no more than the dictionary has";
   EXPECT_EQ(Complaint("pof-newton",
                       [](auto& o) {
-                        o.local_experts = false;
+                        o.experts = Experts::kFederated;
                         o.local_memory = 0;
                       }),
             "");
 }
 
 TEST(CheckAlgorithm, RefusesABadDictionaryBeforeAnythingElse) {
-  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 0; }), HasSubstr("--kernels is 0"));
+  EXPECT_THAT(Complaint("pof-newton", [](auto& o) { o.kernels = 0; }), HasSubstr("kernels is 0"));
 }
 
 TEST(ExplorationOf, IsTheGivenOneOrTheAlgorithmsOwn) {
@@ -302,13 +302,13 @@ TEST(ExplorationOf, IsTheGivenOneOrTheAlgorithmsOwn) {
 
 TEST(MakeAlgorithm, GivesPrivateExpertsTheMemoryTheyMayHave) {
   AlgorithmOptions options;
-  options.local_experts = true;
+  options.experts = Experts::kFederatedAndLocal;
   options.local_memory = 100;
   const auto algorithm = MakeAlgorithm("pof-newton", options, kShort);
   // 8 experts, so 1600 doubles each: 1 + F + F^2 with F = 38 is 1483, with F = 40 1641.
   EXPECT_EQ(algorithm->state_size() - algorithm->lasting_state(), 8U * 1483U);
   EXPECT_EQ(algorithm->lasting_state(), 52U + 10U);
-  options.local_experts = false;
+  options.experts = Experts::kFederated;
   EXPECT_EQ(MakeAlgorithm("pof-newton", options, kShort)->state_size(), 52U);
 }
 
@@ -318,7 +318,7 @@ TEST_P(EveryAlgorithm, IsTheSameOverABankThatExists) {
   options.kernels = Name() == "ofskl" ? 1 : 7;
   options.features = 5;
   options.single_bandwidth = 1;  // of a dictionary of one kernel
-  options.local_experts = GetParam() == kWithLocal;
+  options.experts = GetParam() == kWithLocal ? Experts::kFederatedAndLocal : Experts::kFederated;
   const auto drawn = MakeAlgorithm(Name(), options, kShort);
   const auto bank = std::make_shared<const KernelBank>(MakeDictionary("gaussian", options.kernels),
                                                        twin::kDimension, 5, twin::kSeed);
@@ -343,14 +343,14 @@ TEST(MakeAlgorithm, RefusesABankThatDoesNotFit) {
     return std::string();
   };
   EXPECT_EQ(complaint("pof-mkl", 4, 125), "");
-  EXPECT_THAT(complaint("pof-mkl", 4, 126), HasSubstr("--features is 126"));
-  EXPECT_THAT(complaint("pof-mkl", 3, 5), HasSubstr("--kernels-per-upload is 4"));
+  EXPECT_THAT(complaint("pof-mkl", 4, 126), HasSubstr("features is 126"));
+  EXPECT_THAT(complaint("pof-mkl", 3, 5), HasSubstr("kernels_per_upload is 4"));
   EXPECT_THAT(complaint("ofskl", 4, 5), HasSubstr("the bank has 4"));
   EXPECT_THAT(complaint("perfedavg", 4, 5), HasSubstr("takes no bank"));
   EXPECT_THAT(complaint("nobody", 4, 5), HasSubstr("unknown algorithm"));
   EXPECT_EQ(complaint("local-rls", 51, 17), "");
   EXPECT_THAT(complaint("local-rls", 51, 18),
-              AllOf(HasSubstr("--local-memory is 512 KiB"), HasSubstr("at most 17")));
+              AllOf(HasSubstr("local_memory is 512 KiB"), HasSubstr("at most 17")));
 }
 
 TEST(MakeAlgorithm, GivesOfsklTheBandwidthItIsTold) {

@@ -17,7 +17,7 @@ class EveryKernel final : public Algorithm {
         kernels_(bank_->kernels()),
         width_(bank_->feature_size()),
         regularization_(options.regularization),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         shape_{kernels_, width_, kernels_, mix == Mix::kServer ? kernels_ : 0},
         learning_rate_(ResolveRate(options.learning_rate, problem)),
         weight_rate_(mix == Mix::kServer ? ResolveRate(options.weight_rate, problem) : 0),

@@ -49,7 +49,7 @@ class FomdOms final : public Algorithm {
         width_(bank_->feature_size()),
         regularization_(options.regularization),
         radius_(options.projection_radius),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         seed_(problem.seed),
         shape_{kernels_, width_, kHeld, kHeld},
         learning_rate_(ResolveRate(options.learning_rate, problem)),

@@ -28,10 +28,10 @@ class SlowFomdOms {
         const Vector z = twin::FeaturesOf(*bank_, i, step.x[k]);
         const double f = twin::Dot(theta[i], z);
         if (predictions.size() == counted_) predictions.push_back(f);  // I comes first
-        c[i] += (twin::LossOf(o_.loss, f, step.y[k]) +
+        c[i] += (twin::LossOf(o_.MakeLoss(), f, step.y[k]) +
                  o_.regularization * twin::Dot(theta[i], theta[i])) /
                 held;
-        const double slope = twin::SlopeOf(o_.loss, f, step.y[k]);
+        const double slope = twin::SlopeOf(o_.MakeLoss(), f, step.y[k]);
         for (std::size_t j = 0; j < z.size(); ++j) {
           change[i][j] +=
               *o_.learning_rate / held * (slope * z[j] + 2 * o_.regularization * theta[i][j]);

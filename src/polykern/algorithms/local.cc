@@ -12,9 +12,9 @@ class Local final : public Algorithm {
  public:
   Local(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options,
         const Problem& problem)
-      : private_(std::move(bank), options.loss, options.regularization),
+      : private_(std::move(bank), options.MakeLoss(), options.regularization),
         kernels_(private_.kernels()),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         learning_rate_(ResolveRate(options.learning_rate, problem)),
         weight_rate_(ResolveRate(options.weight_rate, problem)),
         keep_(1 - 2 * learning_rate_ * options.regularization) {}

@@ -78,7 +78,7 @@ class LocalRls final : public Algorithm {
 
 std::unique_ptr<Algorithm> NewLocalRls(std::shared_ptr<const KernelBank> bank,
                                        const AlgorithmOptions& options, const Problem&) {
-  assert(options.loss.kind == LossKind::kSquared);
+  assert(options.loss == LossKind::kSquared);
   return std::make_unique<LocalRls>(std::move(bank), options);
 }
 

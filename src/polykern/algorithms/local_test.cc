@@ -26,8 +26,8 @@ class SlowLocalOnly {
         const double f = twin::Dot(theta, z);
         prediction += w[i] * f;
         losses[k][i] +=
-            twin::LossOf(o_.loss, f, step.y[k]) + o_.regularization * twin::Dot(theta, theta);
-        const double slope = twin::SlopeOf(o_.loss, f, step.y[k]);
+            twin::LossOf(o_.MakeLoss(), f, step.y[k]) + o_.regularization * twin::Dot(theta, theta);
+        const double slope = twin::SlopeOf(o_.MakeLoss(), f, step.y[k]);
         for (std::size_t j = 0; j < z.size(); ++j) {
           theta[j] -= *o_.learning_rate * (slope * z[j] + 2 * o_.regularization * theta[j]);
         }

@@ -25,7 +25,7 @@ class SlowOfmklAvg {
         const Vector z = twin::FeaturesOf(*bank_, i, step.x[k]);
         const double f = twin::Dot(theta[i], z);
         prediction += w[i] * f;
-        const double slope = twin::SlopeOf(o_.loss, f, step.y[k]);
+        const double slope = twin::SlopeOf(o_.MakeLoss(), f, step.y[k]);
         for (std::size_t j = 0; j < z.size(); ++j) {
           change[i][j] += *o_.learning_rate * (slope * z[j] + 2 * o_.regularization * theta[i][j]);
         }

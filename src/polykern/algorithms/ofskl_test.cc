@@ -22,7 +22,7 @@ class SlowOfskl {
       const Vector z = twin::FeaturesOf(*twin::Bank(1), 0, step.x[k]);
       const double f = twin::Dot(theta, z);
       predictions.push_back(f);
-      const double slope = twin::SlopeOf(o_.loss, f, step.y[k]);
+      const double slope = twin::SlopeOf(o_.MakeLoss(), f, step.y[k]);
       for (std::size_t j = 0; j < z.size(); ++j) {
         change[j] += *o_.learning_rate * (slope * z[j] + 2 * o_.regularization * theta[j]);
       }

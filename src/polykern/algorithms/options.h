@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "polykern/algorithms/option_declaration.h"
 #include "polykern/core/experts.h"
-#include "polykern/core/kernel_bank.h"
 #include "polykern/core/losses.h"
+#include "polykern/core/names.h"
 
 namespace polykern {
 
@@ -27,41 +29,235 @@ struct Rate {
   double At(std::uint64_t steps) const;
 };
 
-/// Settings of the algorithms: the command line, TOML files and Python fill this struct. Not every
-/// algorithm uses every field.
-struct AlgorithmOptions {
-  std::string dictionary = "gaussian";  ///< which kernels, see MakeDictionary
-  std::size_t kernels = 51;             ///< N, kernels in the dictionary
-  /// M, kernels a client sends per step; unset: 1, pof-newton: what the budget allows.
-  std::optional<std::size_t> kernels_per_upload = {};
-  std::optional<std::size_t> features = {};  ///< D per kernel; unset: what the budget allows
-  std::size_t budget = 1000;                 ///< most numbers a client sends per step
-  bool orthogonal = false;                   ///< orthogonal instead of independent features
-  bool shared_draws = false;                 ///< Gaussian kernels share one draw: faster
-  std::optional<double> exploration = {};    ///< xi in (0, 1]; unset: 1, pof-newton: 0.2
-  std::optional<double> learning_rate = {};  ///< eta; unset: 1 / sqrt(T), pof-adagrad: 1
-  /// eta_k; unset: 1 / sqrt(T), pof-newton and local-rls: 1/2.
-  std::optional<double> weight_rate = {};
-  Schedule schedule = Schedule::kConstant;  ///< pof-mkl: of both rates; kAnytime: they are c or 1
-  double regularization = 1e-6;             ///< lambda >= 0
-  Loss loss = {};                           ///< what a prediction costs
-  double single_bandwidth = 10;             ///< ofskl: sigma of its kernel
-  bool hessian_free = false;                ///< perfedavg: second order, by differences
-  double inner_rate = 0.01;                 ///< perfedavg: alpha, of a client's own step
-  double meta_rate = 0.001;                 ///< perfedavg: beta, of the server's step
-  double projection_radius = 10;            ///< fomd-oms: U, most norm(theta_i) can be
+std::span<const Name<Schedule>> NamesOf(Schedule);
 
-  // pof-newton and local-rls.
-  Weighting weighting = Weighting::kAdaHedge;  ///< how clients weigh their experts
-  double ridge = 1e-4;                         ///< of the regressions, > 0
-  double forgetting = 1;  ///< what a step leaves of the samples before it, in (0, 1]
-  double refresh = 0.02;  ///< share of new samples that makes the server solve a kernel again
-  std::size_t server_memory = 4096;  ///< MiB, most that the server's regressions may take
-  bool local_experts = true;         ///< pof-newton: private experts beside the federated ones
-  std::size_t local_kernels = 8;     ///< how many, evenly spaced in the dictionary
-  /// KiB, most that a client's private experts may take; unset: 128, local-rls: 512.
-  std::optional<std::size_t> local_memory = {};
+/// Who predicts on a client.
+enum class Experts {
+  kFederated,          ///< the kernels that the server knows
+  kFederatedAndLocal,  ///< private experts beside them
 };
+std::span<const Name<Experts>> NamesOf(Experts);
+
+/// Settings of the algorithms. kAlgorithmOptions below says what each means, and who uses it.
+struct AlgorithmOptions {
+  std::string dictionary = "gaussian";
+  std::size_t kernels = 51;                            ///< N
+  std::optional<std::size_t> kernels_per_upload = {};  ///< M
+  std::optional<std::size_t> features = {};            ///< D
+  bool orthogonal = false;
+  bool shared_draws = false;
+  std::size_t budget = 1000;
+  std::optional<double> exploration = {};    ///< xi
+  std::optional<double> learning_rate = {};  ///< eta
+  std::optional<double> weight_rate = {};    ///< eta_k
+  Schedule schedule = Schedule::kConstant;
+  double regularization = 1e-6;  ///< lambda
+  LossKind loss = LossKind::kSquared;
+  double huber_delta = Loss().delta;
+  double single_bandwidth = 10;  ///< sigma
+  bool hessian_free = false;
+  double inner_rate = 0.01;       ///< alpha
+  double meta_rate = 0.001;       ///< beta
+  double projection_radius = 10;  ///< U
+  Weighting weighting = Weighting::kAdaHedge;
+  double ridge = 1e-4;
+  double forgetting = 1;
+  double refresh = 0.02;
+  std::size_t server_memory = 4096;
+  Experts experts = Experts::kFederatedAndLocal;
+  std::size_t local_kernels = 8;
+  std::optional<std::size_t> local_memory = {};
+
+  Loss MakeLoss() const { return {loss, huber_delta}; }
+};
+
+namespace users {  // of several options
+inline constexpr std::string_view kDictionary =
+    "pof-mkl pof-newton pof-adagrad ofmkl-avg vm-kofl em-kofl fomd-oms local local-rls";
+inline constexpr std::string_view kFeatures =
+    "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local local-rls";
+inline constexpr std::string_view kUplink =
+    "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg";
+inline constexpr std::string_view kGradients =
+    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local";
+inline constexpr std::string_view kAnyLoss =
+    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg local";
+inline constexpr std::string_view kRegressions = "pof-newton local-rls";
+}  // namespace users
+
+inline constexpr OptionRange kPositive = {.low = 0, .low_open = true};
+inline constexpr OptionRange kAtLeastOne = {.low = 1};
+
+/// Every option of the algorithms, in the order they are shown. Command line, TOML, Python,
+/// result.json, the wire, the store and the report know options from here alone.
+inline constexpr OptionDeclaration kAlgorithmOptions[] = {
+    {.key = "dictionary",
+     .field = &AlgorithmOptions::dictionary,
+     .absent = "gaussian",
+     .users = users::kDictionary,
+     .help = "Kernels: gaussian, laplacian, matern12, matern32, matern52, cauchy, "
+             "rational-quadratic or mixed"},
+    {.key = "kernels",
+     .letter = 'N',
+     .field = &AlgorithmOptions::kernels,
+     .absent = "51",
+     .users = users::kDictionary,
+     .range = {.low = 1, .high = 100000},
+     .help = "N, kernels in the dictionary"},
+    {.key = "kernels_per_upload",
+     .letter = 'M',
+     .field = &AlgorithmOptions::kernels_per_upload,
+     .users = "pof-mkl pof-newton pof-adagrad",
+     .range = kAtLeastOne,
+     .help = "M, kernels a client sends per step",
+     .unset = "1; pof-newton: by the budget"},
+    {.key = "features",
+     .letter = 'D',
+     .field = &AlgorithmOptions::features,
+     .users = users::kFeatures,
+     .range = kAtLeastOne,
+     .help = "D, features per kernel",
+     .unset = "what the budget allows, at most 100"},
+    {.key = "orthogonal",
+     .field = &AlgorithmOptions::orthogonal,
+     .absent = "no",
+     .users = users::kFeatures,
+     .help = "Orthogonal features"},
+    {.key = "shared_draws",
+     .field = &AlgorithmOptions::shared_draws,
+     .absent = "no",
+     .users = users::kFeatures,
+     .help = "Gaussian kernels share one draw of features: faster, less accurate"},
+    {.key = "budget",
+     .letter = 'b',
+     .field = &AlgorithmOptions::budget,
+     .absent = "1000",
+     .users = users::kUplink,
+     .help = "Most numbers a client may send per step"},
+    {.key = "exploration",
+     .letter = 'x',
+     .field = &AlgorithmOptions::exploration,
+     .users = "pof-mkl pof-newton pof-adagrad",
+     .range = {.low = 0, .high = 1, .low_open = true},
+     .help = "xi, in (0, 1]",
+     .unset = "1; pof-newton: 0.2",
+     .label = "xi"},
+    {.key = "learning_rate",
+     .field = &AlgorithmOptions::learning_rate,
+     .users = users::kGradients,
+     .range = kPositive,
+     .help = "eta",
+     .unset = "1/sqrt(steps); pof-adagrad: 1"},
+    {.key = "weight_rate",
+     .field = &AlgorithmOptions::weight_rate,
+     .users = "pof-mkl pof-newton vm-kofl em-kofl fomd-oms local local-rls",
+     .range = kPositive,
+     .help = "eta_k",
+     .unset = "1/sqrt(steps); pof-newton, local-rls: 1/2"},
+    {.key = "schedule",
+     .field = &AlgorithmOptions::schedule,
+     .absent = "constant",
+     .users = "pof-mkl",
+     .help = "constant rates, or anytime: c/sqrt(step), c the rate given, or 1"},
+    {.key = "regularization",
+     .field = &AlgorithmOptions::regularization,
+     .absent = "1e-06",
+     .users = users::kGradients,
+     .range = {.low = 0},
+     .help = "lambda"},
+    {.key = "loss",
+     .field = &AlgorithmOptions::loss,
+     .absent = "squared",
+     .users = users::kAnyLoss,
+     .help = "what a prediction costs"},
+    {.key = "huber_delta",
+     .field = &AlgorithmOptions::huber_delta,
+     .absent = "0.1",
+     .users = users::kAnyLoss,
+     .range = kPositive,
+     .help = "Huber: where the loss becomes linear"},
+    {.key = "single_bandwidth",
+     .field = &AlgorithmOptions::single_bandwidth,
+     .absent = "10",
+     .users = "ofskl",
+     .range = kPositive,
+     .help = "sigma of its kernel"},
+    {.key = "hessian_free",
+     .field = &AlgorithmOptions::hessian_free,
+     .absent = "no",
+     .users = "perfedavg",
+     .help = "second order, by differences of gradients"},
+    {.key = "inner_rate",
+     .field = &AlgorithmOptions::inner_rate,
+     .absent = "0.01",
+     .users = "perfedavg",
+     .range = kPositive,
+     .help = "alpha, of a client's own step"},
+    {.key = "meta_rate",
+     .field = &AlgorithmOptions::meta_rate,
+     .absent = "0.001",
+     .users = "perfedavg",
+     .range = kPositive,
+     .help = "beta, of the server's step"},
+    {.key = "projection_radius",
+     .field = &AlgorithmOptions::projection_radius,
+     .absent = "10",
+     .users = "fomd-oms",
+     .range = kPositive,
+     .help = "U, the largest norm of a kernel's parameters"},
+    {.key = "weighting",
+     .field = &AlgorithmOptions::weighting,
+     .absent = "adahedge",
+     .users = users::kRegressions,
+     .help = "how clients weigh experts"},
+    {.key = "ridge",
+     .field = &AlgorithmOptions::ridge,
+     .absent = "1e-04",
+     .users = users::kRegressions,
+     .range = kPositive,
+     .help = "ridge of the regressions"},
+    {.key = "forgetting",
+     .field = &AlgorithmOptions::forgetting,
+     .absent = "1",
+     .users = users::kRegressions,
+     .range = {.low = 0, .high = 1, .low_open = true},
+     .help = "what a step leaves of the samples before it, in (0, 1]"},
+    {.key = "refresh",
+     .field = &AlgorithmOptions::refresh,
+     .absent = "0.02",
+     .users = "pof-newton",
+     .range = {.low = 0, .high = 1, .high_open = true},
+     .help = "share of new samples that makes the server solve a kernel again"},
+    {.key = "server_memory",
+     .field = &AlgorithmOptions::server_memory,
+     .absent = "4096",
+     .users = "pof-newton",
+     .range = kAtLeastOne,
+     .help = "MiB, most that the server's regressions may take"},
+    {.key = "experts",
+     .field = &AlgorithmOptions::experts,
+     .absent = "federated,local",
+     .users = "pof-newton",
+     .help = "federated, or federated,local: private experts beside the federated kernels"},
+    {.key = "local_kernels",
+     .field = &AlgorithmOptions::local_kernels,
+     .absent = "8",
+     .users = "pof-newton",
+     .range = kAtLeastOne,
+     .help = "private experts of a client, evenly spaced in the dictionary"},
+    {.key = "local_memory",
+     .field = &AlgorithmOptions::local_memory,
+     .users = users::kRegressions,
+     .range = {.low = 0, .high = 1 << 30},
+     .help = "KiB, most that a client's private experts may take",
+     .unset = "128; local-rls: 512"},
+};
+
+/// The declaration of that key; null: there is none.
+const OptionDeclaration* FindOption(std::string_view key);
+
+/// Every option at its absent value.
+AlgorithmOptions AbsentOptions();
 
 inline constexpr double kNewtonExploration = 0.2;
 /// Squared loss on [0, 1] is 1/2-exp-concave: with this rate regret stays below 2 ln N for ever.
@@ -76,7 +272,7 @@ struct Problem {
 
 /// What a client of an algorithm sends in one step: 2D numbers for each kernel, and losses.
 struct Uplink {
-  std::string_view algorithm;
+  std::string_view algorithm = {};
   std::size_t kernels = 0;
   std::size_t losses = 0;
 };

@@ -21,7 +21,7 @@ class PerFedAvg final : public Algorithm {
         hessian_free_(options.hessian_free),
         inner_rate_(options.inner_rate),
         meta_rate_(options.meta_rate),
-        loss_(options.loss),
+        loss_(options.MakeLoss()),
         seed_(problem.seed),
         shape_{1, size_, 1} {}
 

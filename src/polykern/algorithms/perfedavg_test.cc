@@ -64,7 +64,7 @@ class SlowPerFedAvg {
 
   Vector Gradient(const Vector& at, const Vector& x, double y) const {
     constexpr double kStep = 1e-6;
-    const double slope = twin::SlopeOf(o_.loss, Output(at, x), y);
+    const double slope = twin::SlopeOf(o_.MakeLoss(), Output(at, x), y);
     Vector gradient;
     for (std::size_t i = 0; i < at.size(); ++i) {
       Vector moved = at;

@@ -27,7 +27,7 @@ class SlowPofAdagrad {
       for (std::size_t i = 0; i < twin::kKernels; ++i) {
         z.push_back(twin::FeaturesOf(*bank_, i, step.x[k]));
         f.push_back(twin::Dot(theta[i], z[i]));
-        losses.push_back(twin::LossOf(o_.loss, f[i], step.y[k]) +
+        losses.push_back(twin::LossOf(o_.MakeLoss(), f[i], step.y[k]) +
                          o_.regularization * twin::Dot(theta[i], theta[i]));
       }
       const Vector w = clients[k].Weights();
@@ -35,7 +35,7 @@ class SlowPofAdagrad {
       double p = 0;
       const double uniform = Random(twin::kSeed, Purpose::kSubset, k, step.t).Uniform();
       for (const std::size_t i : twin::Choose(o_, clients[k].losses, w, uniform, p)) {
-        const double slope = twin::SlopeOf(o_.loss, f[i], step.y[k]);
+        const double slope = twin::SlopeOf(o_.MakeLoss(), f[i], step.y[k]);
         for (std::size_t j = 0; j < twin::kWidth; ++j) {
           gradient[i][j] += (slope * z[i][j] + 2 * o_.regularization * theta[i][j]) / p;
         }

@@ -65,7 +65,8 @@ double RegretAgainst(const Adversary& adversary, std::size_t kernels, std::size_
   AlgorithmOptions options;
   options.kernels = kernels;
   options.regularization = 0;
-  options.loss = {LossKind::kHuber, 0.01};
+  options.loss = LossKind::kHuber;
+  options.huber_delta = 0.01;
   options.schedule = Schedule::kAnytime;
   const auto bank = std::make_shared<const KernelBank>(std::vector<float>(kernels), kernels, 1, 1);
   const auto algorithm = NewPofMkl(bank, options, {1, 0, 0});

@@ -155,7 +155,7 @@ TEST(PofMkl, PredictChangesNoStateAndMayBeRepeated) {
 TEST(PofMkl, LearnAddsEachKernelsRegularisedLossToTheState) {
   for (const LossKind kind : {LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic}) {
     Example example;
-    example.options.loss.kind = kind;
+    example.options.loss = kind;
     const auto algorithm = example.Make();
     EXPECT_EQ(algorithm->loss().kind, kind);
     Client client(*algorithm);
@@ -190,7 +190,7 @@ TEST(PofMkl, UpdateIsUnbiasedOverTheSubsetDraw) {
   for (const LossKind kind : {LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic}) {
     for (const double xi : {0.05, 0.3, 1.0}) {
       Example example;
-      example.options.loss.kind = kind;
+      example.options.loss = kind;
       example.options.exploration = xi;
       const auto algorithm = example.Make();
       std::vector<double> mean(70);

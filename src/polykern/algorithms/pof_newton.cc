@@ -142,7 +142,7 @@ class PofNewton final : public Algorithm {
 std::unique_ptr<Algorithm> NewPofNewton(std::shared_ptr<const KernelBank> bank,
                                         std::shared_ptr<const KernelBank> local,
                                         const AlgorithmOptions& options, const Problem& problem) {
-  assert(options.loss.kind == LossKind::kSquared);
+  assert(options.loss == LossKind::kSquared);
   return std::make_unique<PofNewton>(std::move(bank), std::move(local), options, problem);
 }
 

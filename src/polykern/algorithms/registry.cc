@@ -29,118 +29,45 @@ using Bank = std::shared_ptr<const KernelBank>;
 
 /// What it takes to make an algorithm.
 struct Entry {
-  std::string_view name;
+  AlgorithmTraits traits;
   /// Kernels and losses per step.
   Uplink (*uplink)(const AlgorithmOptions&);
-  /// From a bank of the dictionary; null: see MakeAlgorithm.
-  std::unique_ptr<Algorithm> (*from_bank)(Bank, const AlgorithmOptions&, const Problem&);
+  /// Over a bank of the dictionary; null where there are no kernels.
+  std::unique_ptr<Algorithm> (*over_bank)(Bank, const AlgorithmOptions&, const Problem&) = nullptr;
+  std::unique_ptr<Algorithm> (*without_bank)(const AlgorithmOptions&, const Problem&) = nullptr;
+  /// The kernels of its bank, if they are not the dictionary's.
+  std::vector<Kernel> (*own_kernels)(const AlgorithmOptions&) = nullptr;
+  /// Private experts of a client; null: it has none.
+  std::size_t (*local_experts)(const AlgorithmOptions&) = nullptr;
+  /// Throws Error for settings that CheckOptions cannot judge; null: there are none.
+  void (*check)(const AlgorithmOptions&) = nullptr;
 };
 
-/// KiB for local experts: beside federated ones little is enough.
-std::size_t LocalMemory(std::string_view name, const AlgorithmOptions& options) {
-  return options.local_memory.value_or(name == "local-rls" ? 512 : 128);
-}
-
-/// Local experts' features, at most as many as the paper's kernels have.
-std::size_t LocalFeatures(std::string_view name, std::size_t kernels,
-                          const AlgorithmOptions& options) {
-  return LocalExperts::FittingFeatures(kernels, 1024 * LocalMemory(name, options), 100);
-}
-
-std::size_t LocalKernels(const AlgorithmOptions& options) {
+std::size_t NewtonLocalExperts(const AlgorithmOptions& options) {
+  if (options.experts == Experts::kFederated) return 0;
   return std::min(options.local_kernels, options.kernels);
 }
 
+/// Local experts' features, at most as many as the paper's kernels have.
+std::size_t LocalFeatures(std::size_t experts, std::size_t kibibytes) {
+  return LocalExperts::FittingFeatures(experts, 1024 * kibibytes, 100);
+}
+
+/// KiB for a client's private experts beside federated ones: little is enough.
+constexpr std::size_t kLocalMemory = 128;
+
 /// Every so-many-th kernel of the dictionary, with features of their own; null: none are wanted.
 Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
-  if (!options.local_experts) return nullptr;
+  const std::size_t count = NewtonLocalExperts(options);
+  if (count == 0) return nullptr;
   const auto all = MakeDictionary(options.dictionary, options.kernels);
-  const std::size_t count = LocalKernels(options);
   std::vector<Kernel> some;
   for (std::size_t i = 0; i < count; ++i)
     some.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
   const std::uint64_t own_seed = Random(problem.seed, Purpose::kLocalFeatures).Bits();
-  return std::make_shared<const KernelBank>(some, problem.dimension,
-                                            LocalFeatures("pof-newton", count, options), own_seed);
-}
-
-constexpr std::array<Entry, 11> kEntries = {{
-    {"pof-mkl",
-     [](const auto& o) {
-       return Uplink{"pof-mkl", o.kernels_per_upload.value_or(1), 0};
-     },
-     NewPofMkl},
-    {"pof-newton",
-     [](const auto& o) {
-       return Uplink{"pof-newton", KernelsPerUpload(o), 0};
-     },
-     [](Bank bank, const auto& o, const auto& p) {
-       return NewPofNewton(std::move(bank), LocalBank(o, p), o, p);
-     }},
-    {"pof-adagrad",
-     [](const auto& o) {
-       return Uplink{"pof-adagrad", o.kernels_per_upload.value_or(1), 0};
-     },
-     NewPofAdagrad},
-    {"ofskl",
-     [](const auto&) {
-       return Uplink{"ofskl", 1, 0};
-     },
-     NewOfskl},
-    {"ofmkl-avg",
-     [](const auto& o) {
-       return Uplink{"ofmkl-avg", o.kernels, 0};
-     },
-     NewOfmklAvg},
-    {"vm-kofl",
-     [](const auto& o) {
-       return Uplink{"vm-kofl", o.kernels, o.kernels};
-     },
-     NewVmKofl},
-    {"em-kofl",
-     [](const auto& o) {
-       return Uplink{"em-kofl", 1, o.kernels};
-     },
-     NewEmKofl},
-    {"fomd-oms",
-     [](const auto&) {
-       return Uplink{"fomd-oms", 2, 2};
-     },
-     NewFomdOms},
-    {"perfedavg",
-     [](const auto&) {
-       return Uplink{"perfedavg", 0, 0};
-     },
-     nullptr},
-    {"local",
-     [](const auto&) {
-       return Uplink{"local", 0, 0};
-     },
-     NewLocal},
-    {"local-rls",
-     [](const auto&) {
-       return Uplink{"local-rls", 0, 0};
-     },
-     NewLocalRls},
-}};
-
-constexpr auto kNames = [] {
-  std::array<std::string_view, kEntries.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEntries[i].name;
-  return names;
-}();
-
-const Entry& Find(std::string_view name) {
-  const auto* found = std::ranges::find(kEntries, name, &Entry::name);
-  if (found != kEntries.end()) return *found;
-  std::string known;
-  for (const auto candidate : kNames) known += (known.empty() ? "" : ", ") + std::string(candidate);
-  throw Error("unknown algorithm '" + std::string(name) + "'; there are: " + known);
-}
-
-std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& options) {
-  if (name == "ofskl") return {{KernelKind::kGaussian, std::sqrt(options.single_bandwidth)}};
-  return MakeDictionary(options.dictionary, options.kernels);
+  return std::make_shared<const KernelBank>(
+      some, problem.dimension, LocalFeatures(count, options.local_memory.value_or(kLocalMemory)),
+      own_seed);
 }
 
 void CheckNewtonMemory(const AlgorithmOptions& options) {
@@ -149,11 +76,98 @@ void CheckNewtonMemory(const AlgorithmOptions& options) {
   const double mebibytes =
       static_cast<double>(options.kernels) * NormalEquations::Bytes(width) / 0x1p20;
   if (mebibytes <= static_cast<double>(options.server_memory)) return;
-  throw Error("--server-memory is " + std::to_string(options.server_memory) +
+  throw Error(OptionName("server_memory") + " is " + std::to_string(options.server_memory) +
               " MiB, but the regressions of " + std::to_string(options.kernels) + " kernels with " +
               std::to_string(width / 2) + " features take " +
               std::to_string(static_cast<std::uint64_t>(std::min(std::ceil(mebibytes), 0x1p63))) +
-              " MiB: raise it, or lower --kernels or --features");
+              " MiB: raise it, or lower " + OptionName("kernels") + " or " +
+              OptionName("features"));
+}
+
+// clang-format off: an algorithm is a paragraph.
+constexpr Entry kEntries[] = {
+    {.traits = {.name = "pof-mkl", .chooses_kernels = true},
+     .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
+     .over_bank = NewPofMkl},
+    {.traits = {.name = "pof-newton",
+                .chooses_kernels = true,
+                .fills_budget = true,
+                .takes_late_updates = true,
+                .needs_single_messages = true,
+                .any_loss = false,
+                .exploration = kNewtonExploration,
+                .local_memory = kLocalMemory},
+     .uplink = [](const auto& o) { return Uplink{.kernels = KernelsPerUpload(o)}; },
+     .over_bank =
+         [](Bank bank, const auto& o, const auto& p) {
+           return NewPofNewton(std::move(bank), LocalBank(o, p), o, p);
+         },
+     .local_experts = NewtonLocalExperts,
+     .check = CheckNewtonMemory},
+    {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
+     .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
+     .over_bank = NewPofAdagrad},
+    {.traits = {.name = "ofskl"},
+     .uplink = [](const auto&) { return Uplink{.kernels = 1}; },
+     .over_bank = NewOfskl,
+     .own_kernels =
+         [](const auto& o) {
+           return std::vector<Kernel>{{KernelKind::kGaussian, std::sqrt(o.single_bandwidth)}};
+         }},
+    {.traits = {.name = "ofmkl-avg"},
+     .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels}; },
+     .over_bank = NewOfmklAvg},
+    {.traits = {.name = "vm-kofl"},
+     .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels, .losses = o.kernels}; },
+     .over_bank = NewVmKofl},
+    {.traits = {.name = "em-kofl"},
+     .uplink = [](const auto& o) { return Uplink{.kernels = 1, .losses = o.kernels}; },
+     .over_bank = NewEmKofl},
+    {.traits = {.name = "fomd-oms", .least_kernels = 2},
+     .uplink = [](const auto&) { return Uplink{.kernels = 2, .losses = 2}; },
+     .over_bank = NewFomdOms},
+    {.traits = {.name = "perfedavg", .has_kernels = false},
+     .uplink = [](const auto&) { return Uplink{}; },
+     .without_bank = NewPerFedAvg},
+    {.traits = {.name = "local", .takes_late_updates = true},
+     .uplink = [](const auto&) { return Uplink{}; },
+     .over_bank = NewLocal},
+    {.traits =
+         {.name = "local-rls", .takes_late_updates = true, .any_loss = false, .local_memory = 512},
+     .uplink = [](const auto&) { return Uplink{}; },
+     .over_bank = NewLocalRls,
+     .local_experts = [](const auto& o) { return o.kernels; }},
+};
+// clang-format on
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, std::size(kEntries)> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEntries[i].traits.name;
+  return names;
+}();
+
+const Entry& Find(std::string_view name) {
+  for (const Entry& entry : kEntries) {
+    if (entry.traits.name == name) return entry;
+  }
+  std::string known;
+  for (const auto candidate : kNames) known += (known.empty() ? "" : ", ") + std::string(candidate);
+  throw Error("unknown algorithm '" + std::string(name) + "'; there are: " + known);
+}
+
+std::size_t LocalMemory(const Entry& entry, const AlgorithmOptions& options) {
+  return options.local_memory.value_or(entry.traits.local_memory);
+}
+
+void CheckLocalMemory(const Entry& entry, const AlgorithmOptions& options) {
+  if (entry.local_experts == nullptr) return;
+  const std::size_t experts = entry.local_experts(options);
+  const std::size_t memory = LocalMemory(entry, options);
+  if (experts == 0 || LocalFeatures(experts, memory) > 0) return;
+  throw Error(OptionName("local_memory") + " is " + std::to_string(memory) +
+              " KiB, too little for " + std::to_string(experts) +
+              " private experts: raise it, or lower " +
+              OptionName(experts == options.kernels ? "kernels" : "local_kernels"));
 }
 
 }  // namespace
@@ -162,70 +176,68 @@ std::span<const std::string_view> AlgorithmNames() {
   return kNames;
 }
 
-bool ChoosesKernels(std::string_view name) {
-  return Find(name).name.starts_with("pof-");
+const AlgorithmTraits& TraitsOf(std::string_view name) {
+  return Find(name).traits;
 }
 
 Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
-  return Find(name).uplink(options);
+  const Entry& entry = Find(name);
+  Uplink uplink = entry.uplink(options);
+  uplink.algorithm = entry.traits.name;
+  return uplink;
 }
 
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
-  if (entry.from_bank == nullptr) return 0;
-  if (name == "local-rls") {  // a client's memory limits it, as the budget limits others
+  if (!entry.traits.has_kernels) return 0;
+  const Uplink uplink = UplinkOf(name, options);
+  if (entry.local_experts != nullptr && uplink.kernels == 0) {
+    // A client's memory limits it, as the budget limits others.
     return std::min(options.features.value_or(SIZE_MAX),
-                    LocalFeatures(name, options.kernels, options));
+                    LocalFeatures(entry.local_experts(options), LocalMemory(entry, options)));
   }
-  return ResolveFeatures(options, entry.uplink(options));
+  return ResolveFeatures(options, uplink);
 }
 
 void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
+  const Entry& entry = Find(name);
   CheckOptions(options, UplinkOf(name, options));
-  if (name == "fomd-oms" && options.kernels < 2) {
-    throw Error("--kernels is " + std::to_string(options.kernels) +
-                "; fomd-oms needs at least 2: raise it, or choose others with --algorithm");
+  if (options.kernels < entry.traits.least_kernels) {
+    throw Error(OptionName("kernels") + " is " + std::to_string(options.kernels) + "; " +
+                std::string(name) + " needs at least " +
+                std::to_string(entry.traits.least_kernels) + ": raise it, or choose others with " +
+                OptionName("algorithm"));
   }
-  if (!SuitsLoss(name, options.loss.kind)) {
-    throw Error("--loss must be squared for " + std::string(name) +
-                ": leave it out, or choose others with --algorithm");
+  if (!SuitsLoss(name, options.loss)) {
+    throw Error(OptionName("loss") + " must be squared for " + std::string(name) +
+                ": leave it out, or choose others with " + OptionName("algorithm"));
   }
-  if (name == "pof-newton") CheckNewtonMemory(options);
-  if (name == "local-rls" || (name == "pof-newton" && options.local_experts)) {
-    const std::size_t experts = name == "local-rls" ? options.kernels : LocalKernels(options);
-    if (LocalFeatures(name, experts, options) == 0) {
-      throw Error("--local-memory is " + std::to_string(LocalMemory(name, options)) +
-                  " KiB, too little for " + std::to_string(experts) +
-                  " private experts: raise it, or lower " +
-                  (name == "local-rls" ? "--kernels" : "--local-kernels"));
-    }
-  }
+  if (entry.check != nullptr) entry.check(options);
+  CheckLocalMemory(entry, options);
 }
 
 bool SuitsLoss(std::string_view name, LossKind loss) {
-  return loss == LossKind::kSquared || (Find(name).name != "pof-newton" && name != "local-rls");
-}
-
-bool UsesLateUpdates(std::string_view name) {
-  // pof-newton sends features and labels; the local ones send nothing at all.
-  return Find(name).name == "pof-newton" || name == "local" || name == "local-rls";
+  return loss == LossKind::kSquared || TraitsOf(name).any_loss;
 }
 
 double ExplorationOf(std::string_view name, const AlgorithmOptions& options) {
-  return options.exploration.value_or(name == "pof-newton" ? kNewtonExploration : 1);
+  return options.exploration.value_or(TraitsOf(name).exploration);
 }
 
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmOptions& options,
                                          const Problem& problem) {
   CheckAlgorithm(name, options);
   const Entry& entry = Find(name);
-  if (entry.from_bank == nullptr) return NewPerFedAvg(options, problem);
-  return entry.from_bank(
-      std::make_shared<const KernelBank>(KernelsOf(name, options), problem.dimension,
-                                         FeaturesOf(name, options), problem.seed,
-                                         options.orthogonal     ? Draw::kOrthogonal
-                                         : options.shared_draws ? Draw::kShared
-                                                                : Draw::kIndependent),
+  if (!entry.traits.has_kernels) return entry.without_bank(options, problem);
+  const std::vector<Kernel> kernels = entry.own_kernels != nullptr
+                                          ? entry.own_kernels(options)
+                                          : MakeDictionary(options.dictionary, options.kernels);
+  const Draw draw = options.orthogonal     ? Draw::kOrthogonal
+                    : options.shared_draws ? Draw::kShared
+                                           : Draw::kIndependent;
+  return entry.over_bank(
+      std::make_shared<const KernelBank>(kernels, problem.dimension, FeaturesOf(name, options),
+                                         problem.seed, draw),
       options, problem);
 }
 
@@ -233,23 +245,24 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
                                          std::shared_ptr<const KernelBank> bank,
                                          AlgorithmOptions options, Problem problem) {
   const Entry& entry = Find(name);
-  if (entry.from_bank == nullptr) {
+  if (!entry.traits.has_kernels) {
     throw Error(std::string(name) + " has no kernels: it takes no bank");
   }
-  if (name == "ofskl" && bank->kernels() != 1) {
-    throw Error("ofskl has one kernel, but the bank has " + std::to_string(bank->kernels()));
+  if (entry.own_kernels != nullptr && bank->kernels() != entry.own_kernels(options).size()) {
+    throw Error(std::string(name) + " has one kernel, but the bank has " +
+                std::to_string(bank->kernels()));
   }
   options.kernels = bank->kernels();
   options.features = bank->features();
   problem.dimension = bank->dimension();
   CheckAlgorithm(name, options);
-  if (name == "local-rls" && FeaturesOf(name, options) < bank->features()) {
-    throw Error("--local-memory is " + std::to_string(LocalMemory(name, options)) +
+  if (const std::size_t fitting = FeaturesOf(name, options); fitting < bank->features()) {
+    throw Error(OptionName("local_memory") + " is " + std::to_string(LocalMemory(entry, options)) +
                 " KiB, but the bank's " + std::to_string(bank->features()) +
                 " features per kernel do not fit: raise it, or take at most " +
-                std::to_string(FeaturesOf(name, options)));
+                std::to_string(fitting));
   }
-  return entry.from_bank(std::move(bank), options, problem);
+  return entry.over_bank(std::move(bank), options, problem);
 }
 
 }  // namespace polykern

@@ -7,6 +7,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
+#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -16,28 +17,38 @@ inline constexpr std::size_t kEndlessHorizon = 10'000;
 /// All algorithm names, in the order they are shown to users.
 std::span<const std::string_view> AlgorithmNames();
 
-/// True if kernels_per_upload means something to the algorithm. Throws Error for an unknown name.
-bool ChoosesKernels(std::string_view name);
+/// What callers must know of an algorithm besides its name. Constant.
+struct AlgorithmTraits {
+  std::string_view name = {};
+  bool chooses_kernels = false;        ///< kernels_per_upload means something
+  bool fills_budget = false;           ///< and unset it is what the budget allows, not 1
+  bool takes_late_updates = false;     ///< what a client sends does not depend on the model that it
+                                       ///< answers, so that it is as good when it comes late
+  bool needs_single_messages = false;  ///< sums over the clients are not enough for its server
+  bool any_loss = true;                ///< false: squared alone, of labels in [0, 1]
+  bool has_kernels = true;             ///< it can be made over a KernelBank
+  std::size_t least_kernels = 1;       ///< in its dictionary
+  double exploration = 1;              ///< xi, unless given
+  std::size_t local_memory = 0;        ///< KiB for private experts, unless given; 0: it has none
+};
+
+/// Throws Error for an unknown name, as all below do.
+const AlgorithmTraits& TraitsOf(std::string_view name);
 
 /// Kernels and losses a client of the algorithm sends per step; no kernels if it sends none, or
-/// something else. Throws Error for an unknown name.
+/// something else.
 Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options);
 
-/// False for an algorithm that needs squared loss when the loss is another one. Throws Error for an
-/// unknown name.
+/// False for an algorithm that needs squared loss when the loss is another one.
 bool SuitsLoss(std::string_view name, LossKind loss);
-
-/// True if what a client sends does not depend on the model that it answers, so that it is as good
-/// when it comes late. Throws Error for an unknown name.
-bool UsesLateUpdates(std::string_view name);
 
 /// xi: the given one, or the algorithm's own.
 double ExplorationOf(std::string_view name, const AlgorithmOptions& options);
 
-/// D, 0 for an algorithm without kernels. Throws Error for an unknown name.
+/// D, 0 for an algorithm without kernels.
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options);
 
-/// Throws Error for an unknown name or settings that CheckOptions refuses.
+/// Throws Error for settings that cannot be.
 void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options);
 
 /// Makes an algorithm by name, with features drawn from problem.seed; what it sends stays within

@@ -319,7 +319,7 @@ inline AlgorithmOptions TestOptions(LossKind loss = LossKind::kSquared) {
   options.learning_rate = 0.2;
   options.weight_rate = 0.6;
   options.regularization = 0.01;
-  options.loss.kind = loss;
+  options.loss = loss;
   return options;
 }
 

@@ -4,10 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <utility>
 
-#include "polykern/core/error.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
@@ -15,11 +12,6 @@ namespace {
 
 /// With squared loss on [0, 1] the aggregating algorithm's best rate; its regret is ln N / 2.
 constexpr double kAggregatingRate = 2;
-
-constexpr std::pair<std::string_view, Weighting> kWeightings[] = {
-    {"hedge", Weighting::kHedge},
-    {"adahedge", Weighting::kAdaHedge},
-    {"aggregating", Weighting::kAggregating}};
 
 }  // namespace
 
@@ -62,16 +54,11 @@ void AdaHedge::Learn(std::span<const double> step_losses, std::span<const double
   gap_ += std::max(0.0, mean - mix);  // rounding must not make the gap shrink
 }
 
-Weighting ParseWeighting(std::string_view name) {
-  for (const auto& [known, weighting] : kWeightings) {
-    if (known == name) return weighting;
-  }
-  throw Error("unknown weighting '" + std::string(name) +
-              "'; there are: hedge, adahedge, aggregating");
-}
-
-std::string_view NameOf(Weighting weighting) {
-  return kWeightings[static_cast<std::size_t>(weighting)].first;
+std::span<const Name<Weighting>> NamesOf(Weighting) {
+  static constexpr Name<Weighting> kNames[] = {{Weighting::kAdaHedge, "adahedge"},
+                                               {Weighting::kHedge, "hedge"},
+                                               {Weighting::kAggregating, "aggregating"}};
+  return kNames;
 }
 
 void Mixture::Weights(std::span<const double> state, std::span<double> weights) const {

@@ -2,7 +2,8 @@
 
 #include <cstddef>
 #include <span>
-#include <string_view>
+
+#include "polykern/core/names.h"
 
 namespace polykern {
 
@@ -39,9 +40,7 @@ enum class Weighting {
   kAggregating,  ///< Vovk's aggregating algorithm for squared loss and experts in [0, 1]
 };
 
-/// hedge, adahedge or aggregating; throws Error for any other name.
-Weighting ParseWeighting(std::string_view name);
-std::string_view NameOf(Weighting weighting);
+std::span<const Name<Weighting>> NamesOf(Weighting);
 
 /// A mixture of experts under squared loss, by one of the rules. What it learns lives in the
 /// client's state: StateSize numbers, which start at 0. Immutable: threads may share it.

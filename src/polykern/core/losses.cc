@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-
-#include "polykern/core/error.h"
 
 namespace polykern {
 namespace {
@@ -66,11 +63,11 @@ double Loss::Predicted(double f) const {
   return kind == LossKind::kLogistic ? Sigmoid(f) : f;
 }
 
-LossKind ParseLoss(std::string_view name) {
-  if (name == "squared") return LossKind::kSquared;
-  if (name == "huber") return LossKind::kHuber;
-  if (name == "logistic") return LossKind::kLogistic;
-  throw Error("unknown loss '" + std::string(name) + "'; there are: squared, huber, logistic");
+std::span<const Name<LossKind>> NamesOf(LossKind) {
+  static constexpr Name<LossKind> kNames[] = {{LossKind::kSquared, "squared"},
+                                              {LossKind::kHuber, "huber"},
+                                              {LossKind::kLogistic, "logistic"}};
+  return kNames;
 }
 
 }  // namespace polykern

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "polykern/core/names.h"
 
 namespace polykern {
 
@@ -28,7 +29,6 @@ struct Loss {
   double Predicted(double f) const;
 };
 
-/// squared, huber or logistic; throws Error for any other name.
-LossKind ParseLoss(std::string_view name);
+std::span<const Name<LossKind>> NamesOf(LossKind);
 
 }  // namespace polykern

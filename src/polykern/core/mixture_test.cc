@@ -174,18 +174,13 @@ TEST(Mixture, KeepsOnlyTheLossesUnlessItIsAdaHedge) {
   }
 }
 
-TEST(ParseWeighting, UnderstandsEveryNameAndNoOther) {
+TEST(WeightingNames, AreKnownAndNoOtherIs) {
   for (const Weighting weighting : kEveryWeighting) {
-    EXPECT_EQ(ParseWeighting(NameOf(weighting)), weighting);
+    EXPECT_EQ(ValueOf<Weighting>(NameOf(weighting)), weighting);
   }
-  EXPECT_EQ(ParseWeighting("hedge"), Weighting::kHedge);
-  EXPECT_EQ(ParseWeighting("adahedge"), Weighting::kAdaHedge);
-  EXPECT_EQ(ParseWeighting("aggregating"), Weighting::kAggregating);
+  EXPECT_EQ(ValueOf<Weighting>("hedge"), Weighting::kHedge);
   for (const std::string name : {"", "Hedge", "hedge ", "ada"}) {
-    EXPECT_THAT([&] { ParseWeighting(name); },
-                testing::ThrowsMessage<Error>(
-                    testing::AllOf(testing::HasSubstr("weighting '" + name + "'"),
-                                   testing::HasSubstr("hedge, adahedge, aggregating"))));
+    EXPECT_EQ(ValueOf<Weighting>(name), std::nullopt) << name;
   }
 }
 

@@ -5,20 +5,20 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <utility>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/net/version_2.h"
 
 namespace polykern {
 namespace {
 
 constexpr std::size_t kMostDimension = 1'000'000;
 
-// Texts of the types that options have, and back. Numbers keep every bit.
-
 template <typename T>
-concept Number = (std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool>;
+concept Number = std::integral<T> || std::floating_point<T>;
 
 template <Number T>
 std::string ToText(T value) {
@@ -42,47 +42,6 @@ bool FromText(const std::string& text, std::string& value) {
   return true;
 }
 
-/// Something with a few values, each with its name.
-template <typename T>
-using Names = std::array<std::pair<T, std::string_view>, 3>;
-template <typename T>
-constexpr Names<T> kNames{};
-template <>
-constexpr Names<bool> kNames<bool> = {{{false, "no"}, {true, "yes"}, {true, "yes"}}};
-template <>
-constexpr Names<Schedule> kNames<Schedule> = {{{Schedule::kConstant, "constant"},
-                                               {Schedule::kAnytime, "anytime"},
-                                               {Schedule::kAnytime, "anytime"}}};
-template <>
-constexpr Names<LossKind> kNames<LossKind> = {{{LossKind::kSquared, "squared"},
-                                               {LossKind::kHuber, "huber"},
-                                               {LossKind::kLogistic, "logistic"}}};
-template <>
-constexpr Names<Weighting> kNames<Weighting> = {{{Weighting::kHedge, "hedge"},
-                                                 {Weighting::kAdaHedge, "adahedge"},
-                                                 {Weighting::kAggregating, "aggregating"}}};
-
-template <typename T>
-concept Named = std::same_as<T, bool> || std::is_enum_v<T>;
-
-template <Named T>
-std::string ToText(T value) {
-  for (const auto& [candidate, name] : kNames<T>) {
-    if (candidate == value) return std::string(name);
-  }
-  return {};
-}
-template <Named T>
-bool FromText(const std::string& text, T& value) {
-  for (const auto& [candidate, name] : kNames<T>) {
-    if (name == text) {
-      value = candidate;
-      return true;
-    }
-  }
-  return false;
-}
-
 /// "LOW:HIGH NAME".
 std::string ToText(const ColumnRange& column) {
   return ToText(column.low) + ":" + ToText(column.high) + " " + column.name;
@@ -97,102 +56,84 @@ bool FromText(const std::string& text, ColumnRange& column) {
          column.low < column.high && std::isfinite(column.high - column.low);
 }
 
-/// Every field once, with its name: `visit(name, field)`.
+/// What a federation is besides its algorithm's options: every field once, with its name and what
+/// its absence means. Null: it is never absent.
 template <typename Configuration, typename Visit>
 void VisitFields(Configuration& c, Visit&& visit) {
-  auto& o = c.options;
-  visit("algorithm", c.algorithm);
-  visit("dictionary", o.dictionary);
-  visit("kernels", o.kernels);
-  visit("kernels_per_upload", o.kernels_per_upload);
-  visit("features", o.features);
-  visit("budget", o.budget);
-  visit("orthogonal", o.orthogonal);
-  visit("shared_draws", o.shared_draws);
-  visit("exploration", o.exploration);
-  visit("learning_rate", o.learning_rate);
-  visit("weight_rate", o.weight_rate);
-  visit("schedule", o.schedule);
-  visit("regularization", o.regularization);
-  visit("loss", o.loss.kind);
-  visit("huber_delta", o.loss.delta);
-  visit("single_bandwidth", o.single_bandwidth);
-  visit("hessian_free", o.hessian_free);
-  visit("inner_rate", o.inner_rate);
-  visit("meta_rate", o.meta_rate);
-  visit("projection_radius", o.projection_radius);
-  visit("weighting", o.weighting);
-  visit("ridge", o.ridge);
-  visit("forgetting", o.forgetting);
-  visit("refresh", o.refresh);
-  visit("server_memory", o.server_memory);
-  visit("local_experts", o.local_experts);
-  visit("local_kernels", o.local_kernels);
-  visit("local_memory", o.local_memory);
-  visit("dimension", c.problem.dimension);
-  visit("horizon", c.problem.horizon);
-  visit("seed", c.problem.seed);
-  visit("scaling", c.scaling);
-  visit("norm", c.norm);
-  visit("target", c.target);
+  visit("algorithm", c.algorithm, nullptr);
+  visit("dimension", c.problem.dimension, nullptr);
+  visit("horizon", c.problem.horizon, nullptr);
+  visit("seed", c.problem.seed, nullptr);
+  visit("scaling", c.scaling, "none");
+  visit("norm", c.norm, "1");
+  visit("target", c.target, "0:1 ");
 }
 
 std::string ColumnKey(std::size_t i) {
   return "column." + std::to_string(i);
 }
 
-/// Fills fields from texts, and counts those it has used.
+[[noreturn]] void CannotRead(const std::string& name, const std::string& text) {
+  throw Error("the federation's configuration has the " + name + " '" + text.substr(0, 60) +
+              "', which cannot be read");
+}
+
+/// Takes texts out, one by one.
 class Reader {
  public:
-  explicit Reader(const ConfigurationTexts& texts) : texts_(texts) {}
+  explicit Reader(ConfigurationTexts texts) : texts_(std::move(texts)) {}
+
+  std::optional<std::string> Take(const std::string& name) {
+    const auto node = texts_.extract(name);
+    return node.empty() ? std::nullopt : std::optional(node.mapped());
+  }
 
   template <typename T>
-  void operator()(const std::string& name, T& value) {
-    const auto found = texts_.find(name);
-    if (found == texts_.end()) throw Error("the federation's configuration lacks " + name);
-    Read(found->second, name, value);
-  }
-  template <typename T>
-  void operator()(const std::string& name, std::optional<T>& value) {
-    const auto found = texts_.find(name);
-    if (found != texts_.end()) Read(found->second, name, value.emplace());
+  void operator()(const std::string& name, T& value, const char* absent) {
+    const std::optional<std::string> text = Take(name);
+    if (!text && absent == nullptr) throw Error("the federation's configuration lacks " + name);
+    if (!FromText(text.value_or(absent == nullptr ? "" : absent), value)) CannotRead(name, *text);
   }
 
   void Finish() const {
-    if (used_.size() == texts_.size()) return;
-    for (const auto& [name, value] : texts_) {
-      if (!used_.contains(name)) {
-        throw Error("the federation's configuration has " + name +
-                    ", which is not known here; is the other side a newer version of polykern?");
-      }
-    }
+    if (texts_.empty()) return;
+    throw Error("the federation's configuration has " + texts_.begin()->first +
+                ", which is not known here; is the other side a newer version of polykern?");
   }
 
  private:
-  template <typename T>
-  void Read(const std::string& text, const std::string& name, T& value) {
-    if (!FromText(text, value)) {
-      throw Error("the federation's configuration has the " + name + " '" + text.substr(0, 60) +
-                  "', which cannot be read");
-    }
-    used_.emplace(name, "");
-  }
-
-  const ConfigurationTexts& texts_;
-  ConfigurationTexts used_;
+  ConfigurationTexts texts_;
 };
+
+void ReadOptions(Reader& reader, AlgorithmOptions& options) {
+  options = AbsentOptions();
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    const std::string key(option.key);
+    const std::optional<std::string> text = reader.Take(key);
+    if (!text) continue;
+    try {
+      SetOption(option, *text, options);
+      CheckRange(option, options);
+    } catch (const Error&) {
+      CannotRead(key, *text);
+    }
+  }
+}
 
 }  // namespace
 
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
   ConfigurationTexts texts;
-  VisitFields(configuration, [&]<typename T>(const char* name, const T& value) {
-    if constexpr (requires { value.has_value(); }) {
-      if (value) texts.emplace(name, ToText(*value));
-    } else {
-      texts.emplace(name, ToText(value));
-    }
+  VisitFields(configuration, [&](const char* name, const auto& value, const char* absent) {
+    const std::string text = ToText(value);
+    if (absent == nullptr || text != absent) texts.emplace(name, text);
   });
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    const std::string text = OptionText(option, configuration.options);
+    if (UsesOption(configuration.algorithm, option) && text != option.absent) {
+      texts.emplace(option.key, text);
+    }
+  }
   for (std::size_t i = 0; i < configuration.columns.size(); ++i) {
     texts.emplace(ColumnKey(i), ToText(configuration.columns[i]));
   }
@@ -201,11 +142,14 @@ ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
 
 FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
   FederationConfiguration configuration;
-  Reader reader(texts);
+  Reader reader(FromVersion2(texts));
   VisitFields(configuration, reader);
-  while (texts.contains(ColumnKey(configuration.columns.size()))) {
+  ReadOptions(reader, configuration.options);
+  for (;;) {
     const std::string key = ColumnKey(configuration.columns.size());
-    reader(key, configuration.columns.emplace_back());
+    const std::optional<std::string> text = reader.Take(key);
+    if (!text) break;
+    if (!FromText(*text, configuration.columns.emplace_back())) CannotRead(key, *text);
   }
   reader.Finish();
   const std::string& scaling = configuration.scaling;
@@ -227,18 +171,29 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
   return configuration;
 }
 
-std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts& now) {
-  std::string text;
-  const auto add = [&](const std::string& key, const std::string& from, const std::string& to) {
-    text += (text.empty() ? "" : ", ") + key + ": " + from + " -> " + to;
-  };
-  for (const auto& [key, value] : old) {
-    const auto found = now.find(key);
-    if (found == now.end()) add(key, value, "(not set)");
-    if (found != now.end() && found->second != value) add(key, value, found->second);
+ConfigurationTexts Canonical(const ConfigurationTexts& texts) {
+  try {
+    return ToTexts(FromTexts(texts));
+  } catch (const Error&) {
+    return texts;
   }
-  for (const auto& [key, value] : now) {
-    if (!old.contains(key)) add(key, "(not set)", value);
+}
+
+std::string Differences(const ConfigurationTexts& before, const ConfigurationTexts& after) {
+  const ConfigurationTexts old = Canonical(before);
+  const ConfigurationTexts now = Canonical(after);
+  const auto shown = [](const ConfigurationTexts& texts, const std::string& key) {
+    if (const auto found = texts.find(key); found != texts.end()) return found->second;
+    const OptionDeclaration* option = FindOption(key);
+    return option == nullptr || option->absent.empty() ? "(not set)" : std::string(option->absent);
+  };
+  ConfigurationTexts keys = old;
+  keys.insert(now.begin(), now.end());
+  std::string text;
+  for (const auto& [key, value] : keys) {
+    const std::string from = shown(old, key);
+    const std::string to = shown(now, key);
+    if (from != to) text += (text.empty() ? "" : ", ") + key + ": " + from + " -> " + to;
   }
   return text;
 }

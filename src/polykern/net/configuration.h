@@ -32,15 +32,23 @@ struct FederationConfiguration {
   ColumnRange target = {};                ///< scaled to [0, 1] unless scaling is none
 };
 
-/// Names and values: how a configuration is stored and sent. What is not set has no name here.
+/// Names and values: how a configuration is stored and sent. What is not there has its absent value
+/// (option_declaration.h), so that stores and messages from before an option go on meaning the
+/// same.
 using ConfigurationTexts = std::map<std::string, std::string>;
+
+/// Of the algorithm's options, those that it uses and that differ from their absent values.
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration);
 
-/// The same configuration, every bit of it. Throws Error for a name it does not know, one that is
-/// missing, and a value it cannot read.
+/// The same configuration, every bit of it, from texts of this version or an earlier one. Throws
+/// Error for a name it does not know, one that is missing, and a value it cannot read.
 FederationConfiguration FromTexts(const ConfigurationTexts& texts);
 
-/// What differs, in words: "seed: 1 -> 2"; empty if nothing does.
+/// Texts of any version as ToTexts writes them; texts that cannot be read stay as they are.
+ConfigurationTexts Canonical(const ConfigurationTexts& texts);
+
+/// What differs, in words: "seed: 1 -> 2"; empty if nothing does. Texts that mean the same, of
+/// whatever version, do not differ.
 std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts& now);
 
 /// The federation's algorithm, with the features that the simulator's first repetition draws.

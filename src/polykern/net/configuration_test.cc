@@ -12,13 +12,13 @@ using testing::HasSubstr;
 
 FederationConfiguration Some() {
   FederationConfiguration some;
-  some.algorithm = "pof-newton";
+  some.algorithm = "pof-mkl";
   some.options.kernels = 7;
   some.options.features = 5;
   some.options.learning_rate = 0.1;
   some.options.schedule = Schedule::kAnytime;
-  some.options.loss = {LossKind::kHuber, 1.0 / 3};
-  some.options.weighting = Weighting::kAggregating;
+  some.options.loss = LossKind::kHuber;
+  some.options.huber_delta = 1.0 / 3;
   some.options.orthogonal = true;
   some.problem = {2, 50, 0xffffffffffffffffU};
   some.scaling = "range";
@@ -31,15 +31,14 @@ TEST(AConfiguration, ComesBackFromItsTextsWithEveryBit) {
   const ConfigurationTexts texts = ToTexts(Some());
   const FederationConfiguration back = FromTexts(texts);
   EXPECT_EQ(ToTexts(back), texts);
-  EXPECT_EQ(back.algorithm, "pof-newton");
+  EXPECT_EQ(back.algorithm, "pof-mkl");
   EXPECT_EQ(back.options.kernels, 7U);
   EXPECT_EQ(back.options.features, 5U);
   EXPECT_EQ(back.options.kernels_per_upload, std::nullopt);
   EXPECT_EQ(back.options.learning_rate, 0.1);
   EXPECT_EQ(back.options.schedule, Schedule::kAnytime);
-  EXPECT_EQ(back.options.loss.kind, LossKind::kHuber);
-  EXPECT_EQ(back.options.loss.delta, 1.0 / 3);
-  EXPECT_EQ(back.options.weighting, Weighting::kAggregating);
+  EXPECT_EQ(back.options.loss, LossKind::kHuber);
+  EXPECT_EQ(back.options.huber_delta, 1.0 / 3);
   EXPECT_TRUE(back.options.orthogonal);
   EXPECT_FALSE(back.options.hessian_free);
   EXPECT_EQ(back.problem.seed, 0xffffffffffffffffU);
@@ -48,6 +47,31 @@ TEST(AConfiguration, ComesBackFromItsTextsWithEveryBit) {
   EXPECT_EQ(back.columns[0].high, 60.1);
   EXPECT_EQ(back.columns[1].low, -1e-300);
   EXPECT_EQ(back.target.name, "power of it");
+}
+
+TEST(AConfiguration, HoldsOnlyWhatDiffersFromItsAbsentValueAndWhatTheAlgorithmUses) {
+  FederationConfiguration some;
+  some.problem = {3, 10, 0};
+  EXPECT_EQ(ToTexts(some),
+            (ConfigurationTexts{
+                {"algorithm", "pof-mkl"}, {"dimension", "3"}, {"horizon", "10"}, {"seed", "0"}}));
+  some.options.ridge = 5;  // of other algorithms
+  some.options.exploration = 0.5;
+  EXPECT_EQ(ToTexts(some).count("ridge"), 0U);
+  EXPECT_EQ(ToTexts(some).at("exploration"), "0.5");
+  some.algorithm = "pof-newton";
+  EXPECT_EQ(ToTexts(some).at("ridge"), "5");
+  EXPECT_EQ(FromTexts(ToTexts(some)).options.ridge, 5);
+}
+
+TEST(AConfiguration, IsUnderstoodByWhatItMeansNotByHowItIsWritten) {
+  ConfigurationTexts written = ToTexts(Some());
+  written["regularization"] = "1e-06";  // its absent value
+  written["ridge"] = "0.5";             // not used by the algorithm
+  EXPECT_EQ(ToTexts(FromTexts(written)), ToTexts(Some()));
+  EXPECT_EQ(Differences(written, ToTexts(Some())), "");
+  written["regularization"] = "0.25";
+  EXPECT_EQ(Differences(ToTexts(Some()), written), "regularization: 1e-06 -> 0.25");
 }
 
 TEST(AConfiguration, NamesWhatIsWrongWithItsTexts) {
@@ -65,7 +89,7 @@ TEST(AConfiguration, NamesWhatIsWrongWithItsTexts) {
       EXPECT_THAT(error.what(), HasSubstr(words));
     }
   };
-  expect("kernels", nullptr, "lacks kernels");
+  expect("dimension", nullptr, "lacks dimension");
   expect("kernels", "-1", "kernels '-1'");
   expect("kernels", "7 ", "kernels '7 '");
   expect("ridge", "nan", "ridge 'nan'");
@@ -90,6 +114,7 @@ TEST(AConfiguration, SaysWhatDiffersFromAnother) {
   EXPECT_EQ(Differences({{"a", "1"}, {"b", "2"}}, {{"a", "1"}, {"b", "2"}}), "");
   EXPECT_EQ(Differences({{"a", "1"}, {"b", "2"}}, {{"b", "3"}, {"c", "4"}}),
             "a: 1 -> (not set), b: 2 -> 3, c: (not set) -> 4");
+  EXPECT_EQ(Differences({{"ridge", "2"}}, {}), "ridge: 2 -> 1e-04");
 }
 
 TEST(AConfiguration, NeedsInputsAndAHorizon) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/version_2.h"
 
 namespace polykern {
 namespace {
@@ -17,14 +18,19 @@ constexpr std::size_t kMostEarlier = 2;
 
 }  // namespace
 
-Rounds::Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Store& store,
+Rounds::Rounds(const Algorithm& algorithm, const ConfigurationTexts& configuration, Store& store,
                const RoundsOptions& options)
     : shape_(algorithm.shape()),
-      configuration_(std::move(configuration)),
+      configuration_(Canonical(configuration)),
       options_(options),
       store_(store),
       coordinator_(algorithm, 0),
       changed_at_(shape_.blocks) {
+  try {
+    old_configuration_ = ForVersion2(configuration);
+  } catch (const Error& error) {
+    too_new_ = error.what();
+  }
   const std::vector<StoredClient> stored = store.clients();
   CheckRounds(options, algorithm.name(), stored);
   store.CheckRoom(coordinator_.Save().size());
@@ -109,6 +115,9 @@ std::optional<Ending> Rounds::Refusal(const std::string& name, const Hello& hell
                                       " of the protocol, this server speaks " +
                                       std::to_string(kOldestProtocolVersion) + " to " +
                                       std::to_string(kProtocolVersion) + "; update the older side"};
+  }
+  if (hello.version <= kLastVersionWithEveryOption && !too_new_.empty()) {
+    return Ending{Kind::kVersion, too_new_};
   }
   const auto known = numbers_.find(name);
   if (known != numbers_.end() && clients_[known->second].banned_until > now) {
@@ -331,12 +340,13 @@ Outgoing Rounds::Take(Session session) {
   if (!link.welcomed) {
     std::vector<std::uint32_t> all(shape_.blocks);
     std::iota(all.begin(), all.end(), 0U);
-    Welcome welcome{link.version,
-                    *link.client,
-                    configuration_,
-                    TakeBlocks(shape_, told_, std::move(all)),
-                    clients_[*link.client].committed,
-                    uses_late()};
+    Welcome welcome{
+        link.version,
+        *link.client,
+        link.version <= kLastVersionWithEveryOption ? old_configuration_ : configuration_,
+        TakeBlocks(shape_, told_, std::move(all)),
+        clients_[*link.client].committed,
+        uses_late()};
     welcome.model.finished = finished();
     link.welcomed = true;
     link.sent = told_.step;

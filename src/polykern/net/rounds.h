@@ -133,7 +133,7 @@ class Rounds {
 
   /// Goes on where the store is. Algorithm and store must outlive it. Throws Error if the store
   /// does not fit, or the algorithm cannot do what the options want.
-  Rounds(const Algorithm& algorithm, ConfigurationTexts configuration, Store& store,
+  Rounds(const Algorithm& algorithm, const ConfigurationTexts& configuration, Store& store,
          const RoundsOptions& options);
 
   /// A client whose identity is proven. An earlier connection of the same client is ended. A
@@ -250,6 +250,8 @@ class Rounds {
 
   const ModelShape shape_;
   const ConfigurationTexts configuration_;
+  ConfigurationTexts old_configuration_;  // for clients of version 2: they compare every text
+  std::string too_new_;                   // or why there is none
   const RoundsOptions options_;
 
   mutable std::mutex mutex_;  // for all that follows

@@ -12,7 +12,7 @@ namespace polykern {
 namespace {
 
 void CheckLateUpdates(const RoundsOptions& options, std::string_view algorithm) {
-  if (!(options.use_late || options.asynchronous) || UsesLateUpdates(algorithm)) return;
+  if (!(options.use_late || options.asynchronous) || TraitsOf(algorithm).takes_late_updates) return;
   throw Error(std::string(options.asynchronous ? "--mode async" : "--stale accept") +
               " does not go with " + std::string(algorithm) +
               ": its clients' updates hold for one model only; leave it out, or choose "

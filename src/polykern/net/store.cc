@@ -13,7 +13,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
@@ -88,7 +87,7 @@ class Store::Parts {
                           database_.Number("SELECT count(*) FROM client") == 0;
       if (!text.empty() && !unused) {
         throw Error(path + ": the store was made with another configuration (" + text +
-                    "); start with the old one, or with a new store");
+                    "); leave out what differs, or start with a new store");
       }
       if (!text.empty()) Configure(*configuration);
     }
@@ -267,6 +266,10 @@ Store::~Store() {
   }
 }
 
+StoreConfiguration Store::configuration() {
+  return ReadConfiguration(parts_->database());
+}
+
 void Store::CheckRoom(std::size_t numbers) const {
   const auto most =
       static_cast<std::size_t>(sqlite3_limit(parts_->database().handle(), SQLITE_LIMIT_LENGTH, -1));
@@ -307,16 +310,6 @@ Pruned Store::Prune(const PruneOptions& options) {
 
 void Store::Compact() {
   parts_->Compact();
-}
-
-std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(store, error);
-  if (!error && size > 0) {
-    const StoreContents contents = ReadStore(store);
-    if (contents.newest) return FromTexts(contents.configuration).problem.horizon;
-  }
-  return steps > 0 ? steps : kEndlessHorizon;
 }
 
 }  // namespace polykern

@@ -86,6 +86,9 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  /// As it was made, in the words of the version that made it.
+  StoreConfiguration configuration();
+
   /// Throws Error if a state of so many numbers is more than a store can hold.
   void CheckRoom(std::size_t numbers) const;
 
@@ -128,10 +131,6 @@ struct StoreContents {
   std::uint64_t file_bytes = 0;  ///< with the write-ahead log
 };
 StoreContents ReadStore(const std::string& path);
-
-/// T for a federation's rates if nobody says it: a store with steps goes on with its own; else
-/// `steps`, or kEndlessHorizon if there is no end.
-std::uint64_t DefaultHorizon(const std::string& store, std::uint64_t steps);
 
 /// store.db in a folder; a file is itself.
 std::string StorePath(const std::string& folder_or_file);

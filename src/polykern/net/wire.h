@@ -16,7 +16,7 @@ namespace polykern {
 /// functions; any thread may call anything. Decoding takes any bytes: what is not a message throws
 /// Error, and nothing is trusted beyond its form (CheckUpdates and ApplyModel do the rest).
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 inline constexpr std::uint32_t kOldestProtocolVersion = 1;
 inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
 

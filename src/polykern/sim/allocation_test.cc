@@ -84,7 +84,7 @@ TEST(Simulation, DoesNotAllocateInTheStepLoopOfRegressions) {
       options.kernels = 11;
       options.features = 10;
       options.budget = 60;
-      options.local_experts = local;
+      options.experts = local ? Experts::kFederatedAndLocal : Experts::kFederated;
       options.local_memory = 64;
       options.local_kernels = 2;
       options.forgetting = 0.99;

@@ -72,7 +72,7 @@ TEST(PofNewton, HasARegretOfTheServerThatGrowsLikeTheLogarithmOfTime) {
   options.kernels = kKernels;
   options.kernels_per_upload = kKernels;
   options.features = kWidth / 2;
-  options.local_experts = false;
+  options.experts = Experts::kFederated;
   const auto algorithm = MakeAlgorithm("pof-newton", options, {fleet.dimension(), 0, 5});
   Clients clients(*algorithm, 0, kClients);
   ClientRound round(*algorithm);

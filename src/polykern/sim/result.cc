@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iomanip>
 #include <sstream>
+#include <type_traits>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -115,39 +117,36 @@ Json IfAny(std::size_t count) {
   return count > 0 ? Json(count) : Json();
 }
 
-Json OptionsJson(const Row& row, const ExperimentOptions& options) {
-  const AlgorithmOptions& o = row.options;
-  const char* loss = o.loss.kind == LossKind::kSquared ? "squared"
-                     : o.loss.kind == LossKind::kHuber ? "huber"
-                                                       : "logistic";
-  return {{"dictionary", o.dictionary},
-          {"kernels", o.kernels},
-          {"orthogonal", o.orthogonal},
-          {"shared_draws", o.shared_draws},
-          {"budget", o.budget},
-          {"exploration", ExplorationOf(row.algorithm, o)},
-          {"learning_rate", OrNull(o.learning_rate)},
-          {"weight_rate", OrNull(o.weight_rate)},
-          {"schedule", o.schedule == Schedule::kConstant ? "constant" : "anytime"},
-          {"regularization", o.regularization},
-          {"loss", loss},
-          {"huber_delta", o.loss.delta},
-          {"single_bandwidth", o.single_bandwidth},
-          {"hessian_free", o.hessian_free},
-          {"inner_rate", o.inner_rate},
-          {"meta_rate", o.meta_rate},
-          {"projection_radius", o.projection_radius},
-          {"weighting", NameOf(o.weighting)},
-          {"ridge", o.ridge},
-          {"forgetting", o.forgetting},
-          {"refresh", o.refresh},
-          {"server_memory", o.server_memory},
-          {"experts", o.local_experts ? "federated,local" : "federated"},
-          {"local_kernels", o.local_kernels},
-          {"local_memory", OrNull(o.local_memory)},
-          {"weights", options.carry_weights ? "carried" : "reset"},
-          {"participation", options.participation},
-          {"seed", options.seed}};
+/// The value of an option; null: none is set.
+Json OptionJson(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  return std::visit(
+      [&](auto field) {
+        const auto& value = options.*field;
+        if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+          return Json(NameOf(value));
+        } else if constexpr (requires { value.has_value(); }) {
+          return OrNull(value);
+        } else {
+          return Json(value);
+        }
+      },
+      option.field);
+}
+
+/// Of the algorithm, but for M and D, which stand beside it, and of the experiment. `frozen`: by
+/// the layout of 0.1.0, so without later options that have their absent value.
+Json OptionsJson(const Row& row, const ExperimentOptions& options, bool frozen) {
+  Json json = Json::object();
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    if (option.key == "kernels_per_upload" || option.key == "features") continue;
+    if (frozen && option.since > 2 && OptionText(option, row.options) == option.absent) continue;
+    json[std::string(option.key)] = OptionJson(option, row.options);
+  }
+  json["exploration"] = ExplorationOf(row.algorithm, row.options);
+  json["weights"] = options.carry_weights ? "carried" : "reset";
+  json["participation"] = options.participation;
+  json["seed"] = options.seed;
+  return json;
 }
 
 Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& options) {
@@ -171,7 +170,7 @@ Json RowJson(const RowResult& r, const Source& source, const ExperimentOptions& 
                {"seconds", r.seconds},
                {"microseconds_per_sample", 1e6 * r.seconds / samples},
                {"fingerprint", Hex(r.fingerprint)},
-               {"options", OptionsJson(r.row, options)},
+               {"options", OptionsJson(r.row, options, false)},
                {"curves", Curves(r)},
                {"client_regret", Quantiles(r.client_regret)},
                {"client_weights", WeightsJson(r, *source.stream)}};
@@ -291,7 +290,7 @@ std::string RowSettings(const Row& row, const ExperimentOptions& options) {
                          {"kernels_per_upload", UplinkOf(row.algorithm, row.options).kernels},
                          {"features", OrNull(row.options.features)},
                          {"repetitions", options.repetitions},
-                         {"options", OptionsJson(row, options)}};
+                         {"options", OptionsJson(row, options, true)}};
   return settings.dump();
 }
 

@@ -74,7 +74,7 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsWithPrivateExperts) {
   Fixture f;
   AlgorithmOptions options;
   options.features = 10;
-  options.local_experts = true;
+  options.experts = Experts::kFederatedAndLocal;
   options.local_memory = 64;
   options.forgetting = 0.97;
   options.refresh = 0.1;
@@ -221,7 +221,7 @@ double MseWith(double drift, double forgetting, bool local_experts) {
   options.features = 20;
   options.budget = 200;
   options.forgetting = forgetting;
-  options.local_experts = local_experts;
+  options.experts = local_experts ? Experts::kFederatedAndLocal : Experts::kFederated;
   options.local_kernels = 4;
   options.local_memory = 64;
   const auto algorithm = MakeAlgorithm("pof-newton", options, {fleet.dimension(), kDriftSteps, 1});

@@ -1,0 +1,177 @@
+#include "polykern/algorithms/option_declaration.h"
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/algorithms/options.h"
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// A text that is another value of the option than its default, and in its range.
+std::string Another(const OptionDeclaration& option) {
+  if (option.key == "dictionary") return "matern32";
+  if (option.key == "kernels_per_upload") return "2";
+  if (option.key == "features") return "3";
+  if (option.key == "budget") return "990";
+  if (option.key == "kernels") return "4";
+  if (option.key == "local_kernels") return "3";
+  if (option.key == "server_memory") return "300";
+  if (option.key == "local_memory") return "40";
+  if (option.key == "weight_rate") return "50";
+  if (option.key == "experts") return "federated";
+  const std::string now = OptionText(option, {});
+  if (now == "no") return "yes";
+  if (const auto choices = OptionChoices(option); !choices.empty()) {
+    return choices.back();  // nobody's default
+  }
+  return "0.37";
+}
+
+/// Every number that a small federation sends, predicts and ends with.
+std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options) {
+  const auto algorithm = MakeAlgorithm(name, options, {2, 30, 5});
+  const auto server = algorithm->NewServer();
+  std::vector<std::unique_ptr<Inbox>> inboxes;
+  inboxes.push_back(server->NewInbox());
+  constexpr std::size_t kSenders = 3;
+  std::vector<std::vector<double>> states(kSenders, std::vector<double>(algorithm->state_size()));
+  std::vector<double*> pointers;
+  for (auto& state : states) pointers.push_back(state.data());
+  const std::vector<std::uint64_t> clients = {0, 1, 2};
+  std::vector<double> trace;
+  Workspace workspace;
+  for (int step = 0; step < 12; ++step) {
+    std::vector<float> x;
+    std::vector<double> y;
+    for (std::size_t k = 0; k < kSenders; ++k) {
+      x.push_back(static_cast<float>((step * 7 + static_cast<int>(k) * 3) % 10) / 10);
+      x.push_back(static_cast<float>((step * 3 + static_cast<int>(k)) % 7) / 7);
+      y.push_back(static_cast<double>(x[2 * k] * x[2 * k + 1] > 0.2F));
+    }
+    const Samples samples{clients, x, pointers, {}};
+    algorithm->Predict(server->broadcast(), samples, workspace);
+    trace.insert(trace.end(), workspace.predictions.begin(), workspace.predictions.end());
+    algorithm->Learn(server->broadcast(), samples, y, workspace);
+    trace.insert(trace.end(), workspace.updates.values.begin(), workspace.updates.values.end());
+    trace.insert(trace.end(), workspace.updates.losses.begin(), workspace.updates.losses.end());
+    inboxes[0]->Add(workspace.updates);
+    server->Commit(inboxes, kSenders);
+  }
+  const auto& model = server->broadcast().model;
+  trace.insert(trace.end(), model.begin(), model.end());
+  for (const auto& state : states) trace.insert(trace.end(), state.begin(), state.end());
+  return trace;
+}
+
+/// Small, and with everything that makes other options count.
+AlgorithmOptions Base(std::string_view user, std::string_view option) {
+  AlgorithmOptions options;
+  options.kernels = 6;
+  if (option != "budget") options.features = 4;
+  if (option == "local_memory" && user == "local-rls") options.features.reset();
+  if (option == "budget") options.budget = 500;  // so that features or layers depend on it
+  if (option == "exploration") options.kernels_per_upload = 2;
+  if (option == "huber_delta") options.loss = LossKind::kHuber;
+  if (option == "weight_rate" && !TraitsOf(user).any_loss) options.weighting = Weighting::kHedge;
+  return options;
+}
+
+TEST(DeclaredOptions, HaveKeysOfTheirOwnAndTextsThatComeBack) {
+  std::set<std::string_view> keys;
+  std::set<char> letters;
+  AlgorithmOptions options = AbsentOptions();
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    EXPECT_TRUE(keys.insert(option.key).second) << option.key;
+    EXPECT_TRUE(option.letter == 0 || letters.insert(option.letter).second) << option.key;
+    EXPECT_EQ(FindOption(option.key), &option);
+    EXPECT_EQ(OptionText(option, options), option.absent) << option.key;
+    EXPECT_FALSE(option.help.empty()) << option.key;
+    EXPECT_NE(Another(option), OptionText(option, {})) << option.key;
+    SetOption(option, Another(option), options);
+    EXPECT_EQ(OptionText(option, options), Another(option));
+    EXPECT_NO_THROW(CheckRange(option, options)) << option.key;
+  }
+  EXPECT_EQ(FindOption("hue"), nullptr);
+  EXPECT_EQ(FindOption(""), nullptr);
+}
+
+TEST(DeclaredOptions, NameOnlyAlgorithmsThatExist) {
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    std::istringstream users{std::string(option.users)};
+    for (std::string name; users >> name;) EXPECT_NO_THROW(TraitsOf(name)) << option.key;
+  }
+}
+
+// What an algorithm does not use is neither stored nor sent: so it must not change a bit.
+TEST(DeclaredOptions, ChangeNothingInAlgorithmsThatAreNotTheirUsers) {
+  for (const auto name : AlgorithmNames()) {
+    for (const OptionDeclaration& option : kAlgorithmOptions) {
+      if (UsesOption(name, option) || option.key == "loss") continue;  // loss: refused
+      AlgorithmOptions options = Base(name, "");
+      const auto before = Trace(name, options);
+      SetOption(option, Another(option), options);
+      EXPECT_EQ(Trace(name, options), before) << name << " " << option.key;
+    }
+  }
+}
+
+TEST(DeclaredOptions, ChangeSomethingInTheirUsers) {
+  for (const auto name : AlgorithmNames()) {
+    for (const OptionDeclaration& option : kAlgorithmOptions) {
+      if (!UsesOption(name, option) || option.key == "server_memory") continue;  // only a limit
+      AlgorithmOptions options = Base(name, option.key);
+      const auto before = Trace(name, options);
+      SetOption(option, option.key == "budget" ? "40" : Another(option), options);
+      EXPECT_NE(Trace(name, options), before) << name << " " << option.key;
+    }
+  }
+}
+
+TEST(SetOption, RefusesATextOfAnotherTypeByTheOptionsNameAndChangesNothing) {
+  AlgorithmOptions options;
+  const auto expect = [&](const char* key, const char* text, const char* words) {
+    const OptionDeclaration& option = *FindOption(key);
+    const std::string before = OptionText(option, options);
+    EXPECT_THAT([&] { SetOption(option, text, options); },
+                ThrowsMessage<Error>(HasSubstr(std::string(key) + ": '" + text + "' " + words)));
+    EXPECT_EQ(OptionText(option, options), before);
+  };
+  expect("kernels", "-1", "is not a whole number");
+  expect("kernels", "7 ", "is not a whole number");
+  expect("kernels", "", "is not a whole number");
+  expect("features", "x", "is not a whole number");
+  expect("ridge", "1,5", "is not a number");
+  expect("learning_rate", "fast", "is not a number");
+  expect("orthogonal", "maybe", "is neither yes nor no");
+  expect("loss", "hinge", "is not known; there are: squared, huber, logistic");
+  expect("experts", "local", "is not known; there are: federated, federated,local");
+}
+
+TEST(CheckRange, NamesTheOptionItsValueAndTheRule) {
+  AlgorithmOptions options;
+  options.ridge = std::nan("");
+  EXPECT_THAT([&] { CheckRange(*FindOption("ridge"), options); },
+              ThrowsMessage<Error>(HasSubstr("ridge is nan; it must be above 0")));
+  options.refresh = 1;
+  EXPECT_THAT([&] { CheckRange(*FindOption("refresh"), options); },
+              ThrowsMessage<Error>(HasSubstr("refresh is 1; it must lie in [0, 1)")));
+  options.features = 0;
+  EXPECT_THAT([&] { CheckRange(*FindOption("features"), options); },
+              ThrowsMessage<Error>(HasSubstr("features is 0; it must be at least 1")));
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,145 @@
+#include "polykern/net/declared_federation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/net/store.h"
+
+namespace polykern {
+namespace {
+
+std::string InQuotes(const std::string& name) {
+  return "'" + name.substr(0, 60) + "'";
+}
+
+void CheckEnds(const std::string& option, const ColumnRange& column) {
+  if (column.low < column.high && std::isfinite(column.high - column.low)) return;
+  throw Error(option + " of " + InQuotes(column.name) + " must be finite, the low end first");
+}
+
+void SetOptions(const DeclaredFederation& declared, FederationConfiguration& f) {
+  for (const auto& [key, text] : declared.options) {
+    const OptionDeclaration* option = FindOption(key);
+    if (option == nullptr) throw Error("there is no option " + OptionName(key));
+    SetOption(*option, text, f.options);
+    if (!UsesOption(f.algorithm, *option) &&
+        key != "loss") {  // which CheckAlgorithm refuses better
+      throw Error(OptionName(key) + " has no effect with " + f.algorithm + "; leave it out");
+    }
+  }
+}
+
+void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) {
+  if (!declared.columns.empty()) {
+    const std::vector<ColumnRange> before = std::move(f.columns);
+    f.columns.clear();
+    for (const std::string& name : declared.columns) {
+      if (std::ranges::count(declared.columns, name) > 1) {
+        throw Error(OptionName("columns") + " names " + InQuotes(name) + " twice");
+      }
+      const auto known = std::ranges::find(before, name, &ColumnRange::name);
+      f.columns.push_back(known != before.end() ? *known : ColumnRange{name, 0, 1});
+    }
+    f.problem.dimension = f.columns.size();
+  }
+  for (const ColumnRange& range : declared.ranges) {
+    if (std::ranges::count(declared.ranges, range.name, &ColumnRange::name) > 1) {
+      throw Error(OptionName("range") + " is given twice for " + InQuotes(range.name));
+    }
+    const auto column = std::ranges::find(f.columns, range.name, &ColumnRange::name);
+    if (column == f.columns.end()) {
+      throw Error(OptionName("range") + " is given for " + InQuotes(range.name) +
+                  ", which is not one of the " + OptionName("columns"));
+    }
+    CheckEnds(OptionName("range"), range);
+    *column = range;
+  }
+  if (declared.dimension) f.problem.dimension = *declared.dimension;
+}
+
+/// Nothing that is said about the data may be without effect.
+void CheckScaling(const DeclaredFederation& declared, const FederationConfiguration& f,
+                  bool fresh) {
+  if (f.scaling != "range" && !declared.ranges.empty()) {
+    throw Error(OptionName("range") + " does not go with " + OptionName("scaling", f.scaling) +
+                "; leave out one of them");
+  }
+  if (f.scaling == "norm" && fresh && !declared.norm) {
+    throw Error(OptionName("scaling", "norm") + " needs " + OptionName("norm", "R") +
+                ", the largest norm that a sample's inputs have anywhere; " +
+                OptionName("scaling", "range") + " needs none, but the columns' ranges");
+  }
+  if (f.scaling != "norm" && declared.norm) {
+    throw Error(OptionName("norm") + " needs " + OptionName("scaling", "norm"));
+  }
+  if (f.scaling == "none" && declared.target_range) {
+    throw Error(OptionName("target_range") + " has no effect while nothing is scaled: add a " +
+                OptionName("range", "COLUMN=LOW:HIGH") + " for each input, or " +
+                OptionName("scaling", "norm") + ", or leave it out");
+  }
+  if (f.scaling == "range" && fresh &&
+      (declared.columns.empty() || declared.ranges.size() != declared.columns.size())) {
+    throw Error(OptionName("scaling", "range") + " needs " + OptionName("columns") + ", and a " +
+                OptionName("range", "COLUMN=LOW:HIGH") + " for each of them");
+  }
+  if (f.scaling != "none" && fresh && !declared.target_range) {
+    throw Error(OptionName("target_range", "LOW:HIGH") +
+                " is needed: labels are scaled to [0, 1] by it");
+  }
+}
+
+}  // namespace
+
+FederationConfiguration Complete(const DeclaredFederation& declared,
+                                 const std::optional<FederationConfiguration>& stored,
+                                 std::uint64_t steps) {
+  FederationConfiguration f = stored.value_or(FederationConfiguration());
+  f.algorithm = declared.algorithm.value_or(f.algorithm);
+  TraitsOf(f.algorithm);  // is there such an algorithm?
+  SetOptions(declared, f);
+  const bool rescaled = declared.scaling && stored && *declared.scaling != stored->scaling;
+  if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
+  f.scaling = declared.scaling.value_or(f.scaling);
+  SetColumns(declared, f);
+  CheckScaling(declared, f, !stored || rescaled);
+  f.norm = declared.norm.value_or(f.norm);
+  f.target.name = declared.target.value_or(f.target.name);
+  if (std::ranges::count(f.columns, f.target.name, &ColumnRange::name) > 0) {
+    throw Error(OptionName("target") + " " + InQuotes(f.target.name) + " is one of the " +
+                OptionName("columns") + " as well");
+  }
+  if (declared.target_range) {
+    f.target = {f.target.name, declared.target_range->low, declared.target_range->high};
+    CheckEnds(OptionName("target_range"), f.target);
+  }
+  if (f.problem.dimension == 0) {
+    throw Error("say how many inputs a sample has: " + OptionName("columns", "NAME,NAME,...") +
+                " or " + OptionName("dimension", "D"));
+  }
+  if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
+  f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
+  f.problem.seed = declared.seed.value_or(f.problem.seed);
+  return FromTexts(ToTexts(f));  // as clients will understand it
+}
+
+FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
+                                         const std::string& store, std::uint64_t steps) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(store, error);
+  if (error || size == 0) return Complete(declared, std::nullopt, steps);
+  const StoreContents contents = ReadStore(store);
+  FederationConfiguration stored;
+  try {
+    stored = FromTexts(contents.configuration);
+  } catch (const Error& unreadable) {
+    throw Error(store + ": " + unreadable.marked());
+  }
+  if (!contents.newest && steps > 0) stored.problem.horizon = steps;
+  return Complete(declared, stored, steps);
+}
+
+}  // namespace polykern

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/net/configuration.h"
+
+namespace polykern {
+
+/// What a server is told about its federation, by a command line or in Python, about data that it
+/// will never see. What it is not told comes from its store, or is the default.
+struct DeclaredFederation {
+  std::optional<std::string> algorithm = {};
+  std::map<std::string, std::string> options = {};  ///< keys and texts, see SetOption
+  std::optional<std::size_t> dimension = {};        ///< for inputs without names
+  std::vector<std::string> columns = {};            ///< the inputs in order
+  std::vector<ColumnRange> ranges = {};             ///< of each of them, with scaling range
+  std::optional<std::string> scaling = {};          ///< none, norm or range
+  std::optional<double> norm = {};
+  std::optional<std::string> target = {};  ///< its name
+  std::optional<ColumnRange> target_range = {};
+  std::optional<std::size_t> horizon = {};
+  std::optional<std::uint64_t> seed = {};
+};
+
+/// What the federation is. `stored`: what a store says; without one everything that has no default
+/// must be declared. `steps`: the horizon if nobody says another; 0: kEndlessHorizon. Throws Error
+/// for what is wrong, missing, or without effect.
+FederationConfiguration Complete(const DeclaredFederation& declared,
+                                 const std::optional<FederationConfiguration>& stored,
+                                 std::uint64_t steps);
+
+/// The same for the store in that file, which need not exist. Whether the store may have what it
+/// says is for Store to judge.
+FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
+                                         const std::string& store, std::uint64_t steps);
+
+}  // namespace polykern

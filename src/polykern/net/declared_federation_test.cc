@@ -1,0 +1,130 @@
+#include "polykern/net/declared_federation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+#include "polykern/net/store.h"
+#include "polykern/test_folder-inl.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+DeclaredFederation Wind() {
+  DeclaredFederation wind;
+  wind.algorithm = "pof-newton";
+  wind.options = {{"ridge", "0.5"}};
+  wind.columns = {"speed", "gust"};
+  wind.ranges = {{"speed", 0, 30}, {"gust", 0, 60}};
+  wind.target = "power";
+  wind.target_range = {"", 0, 3000};
+  wind.seed = 7;
+  return wind;
+}
+
+TEST(ADeclaredFederation, IsWhatIsSaidAndDefaultsForTheRest) {
+  const FederationConfiguration f = Complete(Wind(), {}, 0);
+  EXPECT_EQ(f.algorithm, "pof-newton");
+  EXPECT_EQ(f.options.ridge, 0.5);
+  EXPECT_EQ(f.options.kernels, 51U);
+  EXPECT_EQ(f.scaling, "range");
+  EXPECT_EQ(f.columns[1].high, 60);
+  EXPECT_EQ(f.target.name, "power");
+  EXPECT_EQ(f.target.high, 3000);
+  EXPECT_EQ(f.problem.dimension, 2U);
+  EXPECT_EQ(f.problem.horizon, kEndlessHorizon);
+  EXPECT_EQ(f.problem.seed, 7U);
+  EXPECT_EQ(Complete(Wind(), {}, 500).problem.horizon, 500U);
+}
+
+TEST(ADeclaredFederation, TakesFromTheStoreWhateverIsNotSaid) {
+  const FederationConfiguration stored = Complete(Wind(), {}, 500);
+  EXPECT_EQ(ToTexts(Complete({}, stored, 0)), ToTexts(stored));
+  EXPECT_EQ(ToTexts(Complete(Wind(), stored, 20)), ToTexts(stored));
+  const auto differs = [&](const DeclaredFederation& said) {
+    return Differences(ToTexts(stored), ToTexts(Complete(said, stored, 0)));
+  };
+  EXPECT_EQ(differs({.options = {{"ridge", "0.5"}}}), "");
+  EXPECT_EQ(differs({.options = {{"ridge", "2"}}}), "ridge: 0.5 -> 2");
+  EXPECT_EQ(differs({.options = {{"forgetting", "0.9"}}}), "forgetting: 1 -> 0.9");
+  EXPECT_EQ(differs({.ranges = {{"gust", 0, 60}}}), "");
+  EXPECT_EQ(differs({.ranges = {{"gust", 0, 90}}}), "column.1: 0:60 gust -> 0:90 gust");
+  EXPECT_EQ(differs({.columns = {"speed", "gust"}}), "");
+  EXPECT_EQ(differs({.columns = {"gust", "speed"}}),
+            "column.0: 0:30 speed -> 0:60 gust, column.1: 0:60 gust -> 0:30 speed");
+  EXPECT_EQ(differs({.target = "power"}), "");
+  EXPECT_EQ(differs({.target_range = ColumnRange{"", 0, 9}}), "target: 0:3000 power -> 0:9 power");
+  EXPECT_EQ(differs({.horizon = 40}), "horizon: 500 -> 40");
+  EXPECT_EQ(differs({.seed = 0}), "seed: 7 -> 0");
+  EXPECT_EQ(differs({.scaling = "range"}), "");
+}
+
+TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
+  const auto expect = [](const auto& change, const char* words) {
+    DeclaredFederation said = Wind();
+    change(said);
+    EXPECT_THAT([&] { Complete(said, {}, 0); }, ThrowsMessage<Error>(HasSubstr(words)));
+  };
+  expect([](auto& s) { s.algorithm = "fedavg"; }, "unknown algorithm 'fedavg'");
+  expect([](auto& s) { s.options["hue"] = "red"; }, "no option hue");
+  expect([](auto& s) { s.options["kernels"] = "many"; }, "kernels: 'many' is not a whole number");
+  expect([](auto& s) { s.options["meta_rate"] = "1"; }, "meta_rate has no effect with pof-newton");
+  expect([](auto& s) { s.columns = {"speed", "speed"}; }, "columns names 'speed' twice");
+  expect([](auto& s) { s.ranges[1].name = "gusts"; }, "range is given for 'gusts'");
+  expect([](auto& s) { s.ranges[1].name = "speed"; }, "range is given twice for 'speed'");
+  expect([](auto& s) { s.ranges[1].high = -1; }, "range of 'gust' must be finite");
+  expect([](auto& s) { s.ranges.pop_back(); }, "scaling=range needs columns");
+  expect([](auto& s) { s.scaling = "norm"; }, "range does not go with scaling=norm");
+  expect([](auto& s) { s.norm = 3; }, "norm needs scaling=norm");
+  expect([](auto& s) { s.target = "gust"; }, "target 'gust' is one of the columns as well");
+  expect([](auto& s) { s.target_range = ColumnRange{"", 1, 1}; }, "target_range of 'power'");
+  expect([](auto& s) { s.target_range.reset(); }, "target_range=LOW:HIGH is needed");
+  expect([](auto& s) { s.ranges.clear(); }, "target_range has no effect while nothing is scaled");
+  EXPECT_THAT([] { Complete({}, {}, 0); }, ThrowsMessage<Error>(HasSubstr("how many inputs")));
+  EXPECT_THAT([] { Complete({.columns = {"a"}, .scaling = "norm"}, {}, 0); },
+              ThrowsMessage<Error>(HasSubstr("scaling=norm needs norm=R")));
+}
+
+TEST(ADeclaredFederation, GoesOnWithItsStoresHorizonOnceThereAreSteps) {
+  const TestFolder folder;
+  const std::string path = folder.At("store.db");
+  const DeclaredFederation said = {.dimension = 2};
+  const auto horizon = [&](std::uint64_t steps) {
+    return CompleteForStore(said, path, steps).problem.horizon;
+  };
+  EXPECT_EQ(horizon(50), 50U);
+  EXPECT_EQ(horizon(0), kEndlessHorizon);
+  Store store(path, ToTexts(Complete(said, {}, 7)));
+  EXPECT_EQ(horizon(50), 50U);
+  EXPECT_EQ(horizon(0), 7U);
+  store.Commit({.steps = 1, .state = {}, .counted = {}});
+  EXPECT_EQ(horizon(50), 7U);
+}
+
+TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {
+  const TestFolder folder;
+  const std::string path = folder.At("store.db");
+  ConfigurationTexts old = ToTexts(Complete(Wind(), {}, 7));
+  old["local_experts"] = "no";
+  old["projection_radius"] = "10";
+  { Store(path, old).Enrol("a"); }
+  const FederationConfiguration f = CompleteForStore({}, path, 0);
+  EXPECT_EQ(f.options.experts, Experts::kFederated);
+  EXPECT_NO_THROW(Store(path, ToTexts(f)));
+  EXPECT_EQ(ReadStore(path).configuration, old);  // nothing was written
+  const FederationConfiguration other = CompleteForStore({.options = {{"ridge", "9"}}}, path, 0);
+  EXPECT_THAT([&] { Store(path, ToTexts(other)); },
+              ThrowsMessage<Error>(HasSubstr("(ridge: 0.5 -> 9)")));
+  old["burst"] = "21";
+  std::filesystem::remove(path);
+  { Store(path, old).Enrol("a"); }
+  EXPECT_THAT([&] { CompleteForStore({}, path, 0); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("store.db"), HasSubstr("has burst"))));
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,90 @@
+#include "polykern/net/version_2.h"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+FederationConfiguration Federation(std::string_view algorithm) {
+  FederationConfiguration federation;
+  federation.algorithm = algorithm;
+  federation.problem = {2, 50, 3};
+  return federation;
+}
+
+/// What a program of version 2 wants: these names, the second ones only where they have a value.
+const std::set<std::string> kNeeded = {"algorithm",     "dictionary",     "kernels",
+                                       "budget",        "orthogonal",     "shared_draws",
+                                       "schedule",      "regularization", "loss",
+                                       "huber_delta",   "hessian_free",   "single_bandwidth",
+                                       "inner_rate",    "meta_rate",      "projection_radius",
+                                       "weighting",     "ridge",          "forgetting",
+                                       "refresh",       "server_memory",  "local_experts",
+                                       "local_kernels", "dimension",      "horizon",
+                                       "seed",          "scaling",        "norm",
+                                       "target"};
+
+TEST(Version2, GetsEveryNameThatItKnowsAndNoOther) {
+  for (const auto name : AlgorithmNames()) {
+    std::set<std::string> names;
+    const ConfigurationTexts old = ForVersion2(ToTexts(Federation(name)));
+    for (const auto& [key, value] : old) names.insert(key);
+    EXPECT_EQ(names, kNeeded) << name;
+    EXPECT_EQ(old.at("algorithm"), name);
+    EXPECT_EQ(old.at("ridge"), "1e-04");
+    EXPECT_EQ(old.at("local_experts"), "yes");
+    EXPECT_EQ(ToTexts(FromTexts(old)), ToTexts(Federation(name)));  // and back
+  }
+}
+
+TEST(Version2, GetsTheValuesThatAreSet) {
+  FederationConfiguration federation = Federation("pof-newton");
+  federation.options.experts = Experts::kFederated;
+  federation.options.kernels_per_upload = 3;
+  federation.options.ridge = 0.25;
+  federation.columns = {{"a", 0, 1}, {"b", 0, 2}};
+  federation.scaling = "range";
+  const ConfigurationTexts old = ForVersion2(ToTexts(federation));
+  EXPECT_EQ(old.at("local_experts"), "no");
+  EXPECT_FALSE(old.contains("experts"));
+  EXPECT_EQ(old.at("kernels_per_upload"), "3");
+  EXPECT_EQ(old.at("ridge"), "0.25");
+  EXPECT_EQ(old.at("column.1"), "0:2 b");
+  EXPECT_EQ(ToTexts(FromTexts(old)), ToTexts(federation));
+}
+
+TEST(Version2, IsRefusedByTheNameOfWhatIsTooNewForIt) {
+  ConfigurationTexts texts = ToTexts(Federation("pof-mkl"));
+  texts["burst"] = "21";
+  EXPECT_THAT([&] { ForVersion2(texts); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("burst ('21')"), HasSubstr("update"))));
+  texts.erase("burst");
+  texts["loss"] = "quantile";
+  EXPECT_THAT([&] { ForVersion2(texts); }, ThrowsMessage<Error>(HasSubstr("loss ('quantile')")));
+  texts["loss"] = "huber";
+  texts["algorithm"] = "pof-gram";
+  EXPECT_THAT([&] { ForVersion2(texts); },
+              ThrowsMessage<Error>(HasSubstr("algorithm ('pof-gram')")));
+}
+
+TEST(Version2, WroteDownPrivateExpertsInAnotherWay) {
+  ConfigurationTexts old = ForVersion2(ToTexts(Federation("pof-newton")));
+  EXPECT_EQ(FromTexts(old).options.experts, Experts::kFederatedAndLocal);
+  old["local_experts"] = "no";
+  EXPECT_EQ(FromTexts(old).options.experts, Experts::kFederated);
+  old["local_experts"] = "maybe";
+  EXPECT_THAT([&] { FromTexts(old); }, ThrowsMessage<Error>(HasSubstr("local_experts")));
+}
+
+}  // namespace
+}  // namespace polykern
