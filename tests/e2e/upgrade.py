@@ -1,4 +1,4 @@
-"""What an older program left behind in tests/upgrade: how it was made, and how it is gone on with."""
+"""What an older program left behind in tests/upgrade: how it was made, and how it is resumed."""
 
 import json
 import pathlib
