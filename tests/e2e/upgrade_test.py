@@ -83,6 +83,25 @@ def test_another_range_is_refused_by_the_columns_name(left_behind):
     check_refused(f, "heat", [*words(SERVE["pof-mkl"] | {"--range": "wind=0:20,heat=-40:61"}), *ROUNDS])
 
 
+@pytest.mark.parametrize("name", SERVE)
+def test_a_federation_resumes_from_its_store_alone(left_behind, name):
+    f, expected = left_behind(name)
+    resume(f, expected)
+
+
+@pytest.mark.parametrize("name", SERVE)
+def test_options_may_be_given_again_and_the_others_come_from_the_store(left_behind, name):
+    f, expected = left_behind(name)
+    given = {option: SERVE[name][option] for option in ("--algorithm", "--kernels", "--target")}
+    resume(f, expected, *words(given), "--steps", str(STEPS))
+
+
+@pytest.mark.parametrize("name, option, value", CONFLICTS)
+def test_only_what_is_given_can_conflict(left_behind, name, option, value):
+    f, _ = left_behind(name)
+    check_refused(f, option, words({option: value}))
+
+
 def test_an_agents_state_of_another_federation_is_refused_by_the_name_of_what_differs(left_behind):
     f, _ = left_behind("pof-newton")
     (f.folder / "store.db").unlink()
