@@ -78,3 +78,20 @@ def raw(v1):
     yield connect
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def left_behind(tmp_path):
+    """left_behind("pof-mkl"): a federation that an older program left, not yet started, and what it must come to."""
+    from upgrade import Federation, copy
+
+    made = []
+
+    def make(name):
+        expected = copy(name, tmp_path / name)
+        made.append(Federation(tmp_path / name, os.environ["POLYKERN"]))
+        return made[-1], expected
+
+    yield make
+    for one in made:
+        one.close()

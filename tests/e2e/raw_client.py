@@ -13,9 +13,9 @@ WIDTH = 2 * D
 
 
 def messages(folder):
-    """The protocol's messages, made by protoc from the same file as everybody's."""
-    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={folder}", "polykern/v1/federation.proto"],
-                   check=True)
+    """The protocol's messages, made by protoc from the same file as everybody's; an agent's state is beside them."""
+    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={folder}", "polykern/v1/federation.proto",
+                    "polykern/v1/agent_state.proto"], check=True)
     sys.path.insert(0, str(folder))
     from polykern.v1 import federation_pb2
 
@@ -27,19 +27,24 @@ class Raw:
 
     def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1, options=()):
         self.v1 = v1
-        folder = certificates or f.folder / "pki/clients" / name
-        root = (f.folder / "pki/ca.crt").read_bytes()
-        if folder == "none":
-            credentials = grpc.ssl_channel_credentials(root)
+        if certificates == "insecure":
+            metadata = (*metadata, ("polykern-client", name))
+            self.channel = grpc.insecure_channel(f"127.0.0.1:{f.port}", options)
         else:
-            credentials = grpc.ssl_channel_credentials(
-                root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
-        self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", credentials, options)
+            self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", self.credentials(f, name, certificates), options)
         self.out = queue.Queue()
         call = self.channel.stream_stream("/polykern.v1.Federation/Join")
         self.replies = call(iter(self.out.get, None), metadata=metadata, timeout=20)
         if hello is not None:
             self.send(v1.ClientMessage(hello=v1.Hello(version=hello)))
+
+    def credentials(self, f, name, certificates):
+        folder = certificates or f.folder / "pki/clients" / name
+        root = (f.folder / "pki/ca.crt").read_bytes()
+        if folder == "none":
+            return grpc.ssl_channel_credentials(root)
+        return grpc.ssl_channel_credentials(
+            root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
 
     def send(self, message):
         self.out.put(message if isinstance(message, bytes) else message.SerializeToString())
