@@ -163,6 +163,10 @@ void Execute(ServeOptions o) {
       return view;
     });
   }
+  for (const std::string& key : OptionsWithoutEffect(o.federation, federation.algorithm)) {
+    std::cerr << "polykern: " << ShellSpelling(key) << " has no effect with "
+              << federation.algorithm << '\n';
+  }
   std::cout << "listening on " << server.address() << ": " << federation.algorithm << ", step "
             << rounds.status().step << ", " << Count(rounds.status().enrolled, "client")
             << (metrics ? ", metrics on " + metrics->address() : "")

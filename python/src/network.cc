@@ -212,10 +212,14 @@ class PythonServer {
     options.listen = listen;
     options.insecure = !certificates;
     options.certificates = certificates.value_or("");
-    parts_ = WithoutGil([&] {
-      return std::make_shared<ServerParts>(CompleteForStore(declared, store, rounds.steps), store,
-                                           rounds, options);
-    });
+    const FederationConfiguration federation =
+        WithoutGil([&] { return CompleteForStore(declared, store, rounds.steps); });
+    for (const std::string& key : OptionsWithoutEffect(declared, federation.algorithm)) {
+      const std::string text = key + " has no effect with " + federation.algorithm;
+      if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw py::error_already_set();
+    }
+    parts_ = WithoutGil(
+        [&] { return std::make_shared<ServerParts>(federation, store, rounds, options); });
   }
   ~PythonServer() { Close(); }
 

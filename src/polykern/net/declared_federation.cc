@@ -26,10 +26,6 @@ void SetOptions(const DeclaredFederation& declared, FederationConfiguration& f) 
     const OptionDeclaration* option = FindOption(key);
     if (option == nullptr) throw Error("there is no option " + OptionName(key));
     SetOption(*option, text, f.options);
-    if (!UsesOption(f.algorithm, *option) &&
-        key != "loss") {  // which CheckAlgorithm refuses better
-      throw Error(OptionName(key) + " has no effect with " + f.algorithm + "; leave it out");
-    }
   }
 }
 
@@ -99,8 +95,8 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                                  std::uint64_t steps) {
   FederationConfiguration f = stored.value_or(FederationConfiguration());
   f.algorithm = declared.algorithm.value_or(f.algorithm);
-  TraitsOf(f.algorithm);  // is there such an algorithm?
   SetOptions(declared, f);
+  CheckAlgorithm(f.algorithm, f.options);
   const bool rescaled = declared.scaling && stored && *declared.scaling != stored->scaling;
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
@@ -124,6 +120,16 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
   f.problem.seed = declared.seed.value_or(f.problem.seed);
   return FromTexts(ToTexts(f));  // as clients will understand it
+}
+
+std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared,
+                                              const std::string& algorithm) {
+  std::vector<std::string> keys;
+  for (const auto& [key, text] : declared.options) {
+    const OptionDeclaration* option = FindOption(key);
+    if (option != nullptr && !UsesOption(algorithm, *option)) keys.push_back(key);
+  }
+  return keys;
 }
 
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,

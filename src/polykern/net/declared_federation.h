@@ -39,4 +39,8 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps);
 
+/// The keys of declared options that the algorithm does not use.
+std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared,
+                                              const std::string& algorithm);
+
 }  // namespace polykern

@@ -72,7 +72,8 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
   expect([](auto& s) { s.algorithm = "fedavg"; }, "unknown algorithm 'fedavg'");
   expect([](auto& s) { s.options["hue"] = "red"; }, "no option hue");
   expect([](auto& s) { s.options["kernels"] = "many"; }, "kernels: 'many' is not a whole number");
-  expect([](auto& s) { s.options["meta_rate"] = "1"; }, "meta_rate has no effect with pof-newton");
+  expect([](auto& s) { s.options["loss"] = "huber"; }, "loss must be squared for pof-newton");
+  expect([](auto& s) { s.options["ridge"] = "0"; }, "ridge is 0; it must be above 0");
   expect([](auto& s) { s.columns = {"speed", "speed"}; }, "columns names 'speed' twice");
   expect([](auto& s) { s.ranges[1].name = "gusts"; }, "range is given for 'gusts'");
   expect([](auto& s) { s.ranges[1].name = "speed"; }, "range is given twice for 'speed'");
@@ -87,6 +88,14 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
   EXPECT_THAT([] { Complete({}, {}, 0); }, ThrowsMessage<Error>(HasSubstr("how many inputs")));
   EXPECT_THAT([] { Complete({.columns = {"a"}, .scaling = "norm"}, {}, 0); },
               ThrowsMessage<Error>(HasSubstr("scaling=norm needs norm=R")));
+}
+
+TEST(ADeclaredFederation, TellsOptionsThatItsAlgorithmDoesNotUse) {
+  DeclaredFederation said = Wind();
+  said.options["meta_rate"] = "0.5";
+  EXPECT_EQ(ToTexts(Complete(said, {}, 0)), ToTexts(Complete(Wind(), {}, 0)));
+  EXPECT_EQ(OptionsWithoutEffect(said, "pof-newton"), (std::vector<std::string>{"meta_rate"}));
+  EXPECT_EQ(OptionsWithoutEffect(said, "perfedavg"), (std::vector<std::string>{"ridge"}));
 }
 
 TEST(ADeclaredFederation, GoesOnWithItsStoresHorizonOnceThereAreSteps) {

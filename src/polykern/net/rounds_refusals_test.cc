@@ -50,7 +50,8 @@ TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
 TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   Start();
   EXPECT_EQ(EndOf(Join("d"))->kind, Ending::Kind::kRefused);
-  EXPECT_EQ(EndOf(Join("a", {.version = 3, .next_step = 0}))->kind, Ending::Kind::kVersion);
+  EXPECT_EQ(EndOf(Join("a", {.version = kProtocolVersion + 1, .next_step = 0}))->kind,
+            Ending::Kind::kVersion);
   EXPECT_EQ(rounds_->status().connected, 0U);
   options_.roster.clear();
   options_.most_clients = 4;

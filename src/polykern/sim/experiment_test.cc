@@ -166,7 +166,7 @@ TEST(Experiment, RefusesABadRowBeforeTheFirstStep) {
   Progress progress;
   Row bad = RowOf(52);
   const auto run = [&] { RunExperiment(fleet, {RowOf(1), bad}, {}, progress); };
-  EXPECT_THAT(run, testing::ThrowsMessage<Error>(HasSubstr("--kernels-per-upload is 52")));
+  EXPECT_THAT(run, testing::ThrowsMessage<Error>(HasSubstr("kernels_per_upload is 52")));
   EXPECT_EQ(progress.steps_done, 0U);
 }
 
