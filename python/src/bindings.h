@@ -65,9 +65,6 @@ struct Bank {
   std::string dictionary = {};  ///< if the kernels are all of one, its name
 };
 
-/// The seed that `polykern run` and servers make of a user's for their first features and draws.
-std::uint64_t OwnSeed(std::uint64_t seed);
-
 /// An algorithm as Python describes it. The horizon may be known only when it runs, so it makes the
 /// C++ one when asked; one is made at once, to refuse what does not fit. Immutable.
 struct Learner {

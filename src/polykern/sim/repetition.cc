@@ -70,9 +70,8 @@ std::vector<double> FromBits(const SortedJson& bits) {
 
 std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
                                    std::size_t repetition) {
-  // Mixed, so that neighbouring seeds and repetitions share nothing.
-  const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
-  return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+  return MakeAlgorithm(row.algorithm, row.options,
+                       {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition)});
 }
 
 void CheckBudget(const Row& row, std::uint64_t numbers) {
