@@ -176,9 +176,7 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
 }
 
 std::size_t WeightsOf(const ModelShape& shape) {
-  if (shape.losses_per_update == 0) return 0;
-  return shape.losses_per_update == shape.blocks_per_update ? shape.blocks
-                                                            : shape.losses_per_update;
+  return shape.loss_per_block ? shape.blocks : shape.losses_per_update;
 }
 
 ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,

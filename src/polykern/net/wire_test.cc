@@ -186,7 +186,11 @@ TEST_F(ModelOnTheWire, IsRefusedAsAWholeIfAnythingDoesNotFit) {
 
 TEST_F(ModelOnTheWire, HasAsManyWeightsAsTheLossesAreAbout) {
   EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 5}), 0U);
-  EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 2, .losses_per_update = 2}), 9U);
+  const ModelShape of_weights = {.blocks = 9, .blocks_per_update = 2, .losses_per_update = 2};
+  EXPECT_EQ(WeightsOf(of_weights), 2U) << "that it may send two kernels does not matter";
+  ModelShape of_blocks = of_weights;
+  of_blocks.loss_per_block = true;
+  EXPECT_EQ(WeightsOf(of_blocks), 9U);
   EXPECT_EQ(WeightsOf({.blocks = 1, .blocks_per_update = 1, .losses_per_update = 9}), 9U);
 }
 
