@@ -309,12 +309,12 @@ class Agent::Parts final : public AgentLink::Handler {
     if (!status_.connected) throw Error("a model came before the welcome");
     Apply(change);
   }
-  void Handle(const Rejection& rejection) {
-    counted_ = std::max(counted_, rejection.step + 1);  // or never will
-    if (rejection.reason.empty()) return;
+  void Handle(const Verdict& verdict) {
+    counted_ = std::max(counted_, verdict.step + 1);  // or never will
+    if (verdict.accepted) return;
     ++status_.rejected;
-    status_.trouble = "the server rejected the update of step " + std::to_string(rejection.step) +
-                      ": " + rejection.reason;
+    status_.trouble = "the server rejected the update of step " + std::to_string(verdict.step) +
+                      ": " + verdict.reason;
   }
   void Handle(const Busy& busy) { busy_ = busy; }
 

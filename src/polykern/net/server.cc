@@ -126,7 +126,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     std::string certificate;
-    Verdict who = WhoIs(*context, certificate);
+    AdmissionResult who = WhoIs(*context, certificate);
     const auto call =
         std::make_shared<ServerCall>(rounds_, traffic_, std::move(who), std::move(certificate));
     std::list<std::shared_ptr<ServerCall>>::iterator place;
@@ -168,7 +168,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   std::string trouble() const { return admission_ ? admission_->trouble() : std::string(); }
 
  private:
-  Verdict WhoIs(const grpc::GenericCallbackServerContext& context, std::string& certificate) {
+  AdmissionResult WhoIs(const grpc::GenericCallbackServerContext& context,
+                        std::string& certificate) {
     if (!admission_) {
       const auto& metadata = context.client_metadata();
       const auto name = metadata.find(kNameHeader);
@@ -215,10 +216,10 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       if (!admission_ || (!admission_->Refresh() && now - checked < kCheckEverybody)) continue;
       checked = now;
       for (const auto& call : Calls()) {
-        const Verdict verdict = admission_->Check(call->certificate());
-        if (verdict.good()) continue;
-        rounds_.Expel(call->who().name, verdict.reason, now);
-        call->End({grpc::StatusCode::PERMISSION_DENIED, verdict.reason});
+        const AdmissionResult result = admission_->Check(call->certificate());
+        if (result.good()) continue;
+        rounds_.Expel(call->who().name, result.reason, now);
+        call->End({grpc::StatusCode::PERMISSION_DENIED, result.reason});
       }
     }
   }
