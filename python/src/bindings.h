@@ -85,9 +85,6 @@ void FillOptions(const py::dict& settings, AlgorithmOptions& options);
 /// A whole number of at least `least`.
 std::uint64_t ReadCount(const py::handle& object, const std::string& name, std::uint64_t least = 0);
 
-/// In Python options are called "learning_rate", not "--learning-rate".
-std::string InPythonsWords(const std::string& text);
-
 /// Calls `job` without the GIL; what it throws is thrown here.
 template <typename Job>
 auto WithoutGil(const Job& job) {

@@ -101,7 +101,7 @@ class LoadClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
       Take(TakeBytes(in_));
       StartRead(&in_);
     } catch (const Error& error) {
-      Fail(error.what());
+      Fail(error.marked());
     }
   }
 

@@ -93,7 +93,7 @@ void Rounds::WriteLog(const std::string& name, const std::string& event,
   try {
     store_.Log(name, event, detail);
   } catch (const Error& error) {
-    counts_.failure = error.what();
+    counts_.failure = error;
   }
 }
 

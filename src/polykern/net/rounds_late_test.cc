@@ -248,11 +248,10 @@ TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
 
 TEST_F(RoundsOfAFederation, RefuseLateUpdatesWhereTheyMeanNothing) {
   options_.use_late = true;
-  EXPECT_THAT(MessageOf([&] { Start(); }),
-              AllOf(HasSubstr("--stale accept"), HasSubstr("pof-mkl")));
+  EXPECT_THAT(MessageOf([&] { Start(); }), AllOf(HasSubstr("stale=accept"), HasSubstr("pof-mkl")));
   options_.use_late = false;
   options_.asynchronous = true;
-  EXPECT_THAT(MessageOf([&] { Start(); }), HasSubstr("--mode async does not go with pof-mkl"));
+  EXPECT_THAT(MessageOf([&] { Start(); }), HasSubstr("mode=async does not go with pof-mkl"));
 }
 
 }  // namespace

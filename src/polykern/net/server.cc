@@ -54,10 +54,11 @@ std::string Text(grpc::string_ref text) {
 
 void CheckListen(const ServerOptions& options) {
   if (!HasPort(options.listen)) {
-    throw Error("--listen " + options.listen + ": not of the form HOST:PORT, port 0 to 65535");
+    throw Error(OptionName("listen", options.listen) +
+                ": not of the form HOST:PORT, port 0 to 65535");
   }
   if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
-    throw Error("--insecure listens on the loopback only, not on " + options.listen +
+    throw Error(OptionName("insecure") + " listens on the loopback only, not on " + options.listen +
                 "; use certificates (polykern pki init), or listen on 127.0.0.1");
   }
 }

@@ -100,7 +100,7 @@ void SharedStep::Commit(std::uint64_t participants, const RunJobs& run) {
   try {
     coordinator_.Commit(participants, run);
   } catch (const Error& error) {
-    failure = error.what();
+    failure = error.marked();
   }
   ShareModel(failure);
 }
