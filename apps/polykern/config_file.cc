@@ -41,7 +41,7 @@ toml::table ParseFile(std::istream& file, const std::string& path) {
     throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": " +
                 std::string(error.description()));
   } catch (const Error& error) {  // an assertion
-    throw Error(path + ": " + error.what());
+    throw Error(path + ": " + error.marked());
   }
 }
 

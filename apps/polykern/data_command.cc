@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -127,7 +128,7 @@ void Check(const DataOptions& options) {
 
 void Get(DataOptions& options) {
   options.fetch.download.timeout = std::chrono::seconds(options.timeout);
-  std::string failure;  // one that fails does not keep the others from coming
+  std::optional<Error> failure;  // one that fails does not keep the others from coming
   for (const Publication* publication : Choose(options.names)) {
     try {
       DownloadLine line(publication->name);
@@ -140,11 +141,11 @@ void Get(DataOptions& options) {
                   << std::flush;
       }
     } catch (const Error& error) {
-      if (!failure.empty()) std::cerr << "polykern: " << failure << '\n';
-      failure = error.what();
+      if (failure) std::cerr << "polykern: " << failure->Spelled(ShellSpelling) << '\n';
+      failure = error;
     }
   }
-  if (!failure.empty()) throw Error(failure);
+  if (failure) throw *failure;
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ void Execute(const ScanOptions& options) {
     OpenSource(suggested);  // the promise is kept: what stands there opens
     command = RunCommand(suggested);
   } catch (const Error& error) {
-    problem = error.what();
+    problem = error.marked();
   }
   if (options.format == "json") {
     Json json = AsJson(scan);

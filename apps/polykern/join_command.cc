@@ -97,7 +97,8 @@ class Session {
       Read(input);
     } catch (const BrokenInput& error) {
       broken = true;
-      std::cerr << "polykern: " << error.what() << "; no more is learnt" << std::endl;
+      std::cerr << "polykern: " << error.Spelled(ShellSpelling) << "; no more is learnt"
+                << std::endl;
     }
     Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitUntilCounted(time); });
     std::cerr << "polykern: " << Count(counts_.samples, "sample") << ", " << counts_.learnt
@@ -130,7 +131,7 @@ class Session {
         if (o_.strict) throw;
         if (sample.read.line <= learnt_before_) continue;  // an earlier process has told it
         ++counts_.bad;
-        std::cerr << "polykern: " << error.what() << "; skipped" << std::endl;
+        std::cerr << "polykern: " << error.Spelled(ShellSpelling) << "; skipped" << std::endl;
       }
     }
   }
@@ -156,9 +157,11 @@ class Session {
     if (status.connected) {
       if (!told_.empty()) std::cerr << "polykern: connected again" << std::endl;
       told_.clear();
-    } else if (!status.failure.empty() ? status.failure != told_
-                                       : told_.empty() && !status.trouble.empty()) {
-      told_ = !status.failure.empty() ? status.failure : status.trouble;
+      return;
+    }
+    const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
+    if (!failure.empty() ? failure != told_ : told_.empty() && !status.trouble.empty()) {
+      told_ = !failure.empty() ? failure : status.trouble;
       std::cerr << "polykern: " << told_ << "; predicting with the model of step " << status.step
                 << ", and trying again" << std::endl;
     }
@@ -208,7 +211,7 @@ class Session {
     try {
       counts_.learnt += agent_.Learn(scale_.ScaleLabel(*sample.y), position) ? 1 : 0;
     } catch (const UnusableSample& error) {
-      Refuse(sample, error.what());
+      Refuse(sample, error.marked());
     }
   }
 

@@ -142,6 +142,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     what = "out of memory; lower --clients, --steps, --repetitions or --features";
     if (launch.size > 1) what += ", or use more ranks";
+  } catch (const polykern::Error& error) {
+    what = error.Spelled(polykern::ShellSpelling);
   } catch (const std::exception& error) {
     what = error.what();
   }

@@ -134,7 +134,7 @@ bool SampleReader::Next(InputSample& sample) {
       TakeRow(sample);
     }
   } catch (const Error& error) {
-    sample.problem = what_ + ", line " + std::to_string(read_.line) + ": " + error.what();
+    sample.problem = what_ + ", line " + std::to_string(read_.line) + ": " + error.marked();
   }
   return true;
 }

@@ -97,7 +97,7 @@ void CompleteOptions(ServeOptions& o) {
 
 /// What is wrong for now; empty: nothing.
 std::string TroubleOf(const RoundsStatus& status, const FederationServer& server) {
-  if (!status.failure.empty()) return status.failure;
+  if (status.failure) return status.failure->Spelled(ShellSpelling);
   return !status.trouble.empty() ? status.trouble : server.trouble();
 }
 
@@ -182,7 +182,7 @@ void Execute(ServeOptions o) {
     constexpr timespec kLook{0, 200'000'000};
     if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
     const RoundsStatus status = rounds.status();
-    if (!status.failure.empty()) throw Error(status.failure);
+    if (status.failure) throw *status.failure;
     watch.Look(status, log);
     const std::string trouble = TroubleOf(status, server);
     if (trouble != told) {

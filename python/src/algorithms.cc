@@ -104,12 +104,8 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
 
 }  // namespace
 
-std::uint64_t OwnSeed(std::uint64_t seed) {
-  return Random(seed, Purpose::kRepetition, 0).Bits();
-}
-
 std::unique_ptr<Algorithm> Learner::Make(std::size_t horizon, std::uint64_t seed) const {
-  const Problem own = {problem.dimension, horizon, OwnSeed(seed)};
+  const Problem own = {problem.dimension, horizon, RepetitionSeed(seed)};
   if (bank) return MakeAlgorithm(name, bank->bank, options, own);
   if (TraitsOf(name).has_kernels) throw Error(name + " has kernels: it needs a bank");
   return MakeAlgorithm(name, options, own);

@@ -66,9 +66,6 @@ struct Bank {
   std::string dictionary = {};  ///< if the kernels are all of one, its name
 };
 
-/// The seed that `polykern run` and servers make of a user's for their first features and draws.
-std::uint64_t OwnSeed(std::uint64_t seed);
-
 /// An algorithm as Python describes it. The horizon may be known only when it runs, so it makes the
 /// C++ one when asked; one is made at once, to refuse what does not fit. Immutable.
 struct Learner {
@@ -88,9 +85,6 @@ std::map<std::string, std::string> OptionTexts(const py::dict& settings);
 
 /// A whole number of at least `least`.
 std::uint64_t ReadCount(const py::handle& object, const std::string& name, std::uint64_t least = 0);
-
-/// In Python options are called "learning_rate", not "--learning-rate".
-std::string InPythonsWords(const std::string& text);
 
 /// Calls `job` without the GIL; what it throws is thrown here.
 template <typename Job>

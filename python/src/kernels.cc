@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 #include "polykern/core/random_features.h"
 
 namespace polykern::python {
@@ -71,7 +72,8 @@ Bank DrawBank(std::vector<Kernel> kernels, const py::object& dimension, const py
   bank.seed = ReadCount(seed, "seed");
   bank.dictionary = std::move(dictionary);
   bank.bank = WithoutGil([&] {
-    return std::make_shared<const KernelBank>(kernels, d, each, OwnSeed(bank.seed), bank.draw);
+    return std::make_shared<const KernelBank>(kernels, d, each, RepetitionSeed(bank.seed),
+                                              bank.draw);
   });
   bank.kernels = std::move(kernels);
   return bank;

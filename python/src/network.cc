@@ -32,8 +32,12 @@ auto Remotely(const Job& job) {
   try {
     return WithoutGil(job);
   } catch (const Error& error) {
-    throw std::runtime_error(InPythonsWords(error.what()));
+    throw std::runtime_error(error.what());
   }
+}
+
+std::string TextOf(const std::optional<Error>& failure) {
+  return failure ? failure->what() : "";
 }
 
 /// Waits for `holds(time)` in short turns, so that Ctrl-C is heard; seconds may be infinite.
@@ -132,7 +136,7 @@ class PythonAgent {
     return py::dict("ready"_a = s.ready, "connected"_a = s.connected, "finished"_a = s.finished,
                     "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
                     "unlearnt"_a = s.unlearnt, "rejected"_a = s.rejected, "trouble"_a = s.trouble,
-                    "failure"_a = s.failure);
+                    "failure"_a = TextOf(s.failure));
   }
 
   std::uint64_t Position() {
@@ -231,7 +235,8 @@ class PythonServer {
     return py::dict("step"_a = s.step, "finished"_a = s.finished, "enrolled"_a = s.enrolled,
                     "connected"_a = s.connected, "answered"_a = s.answered,
                     "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
-                    "rejected"_a = s.rejected, "trouble"_a = s.trouble, "failure"_a = s.failure);
+                    "rejected"_a = s.rejected, "trouble"_a = s.trouble,
+                    "failure"_a = TextOf(s.failure));
   }
 
   void Close() {

@@ -10,6 +10,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 
 namespace polykern::python {
 namespace {
@@ -30,7 +31,7 @@ std::shared_ptr<const KernelBank> DrawBank(const OnlineLearnerOptions& o) {
                 " features are too many: lower kernels or features");
   }
   return std::make_shared<const KernelBank>(MakeDictionary(o.dictionary, o.kernels), o.dimension,
-                                            o.features, OwnSeed(o.seed));
+                                            o.features, RepetitionSeed(o.seed));
 }
 
 std::unique_ptr<Algorithm> MakeRls(const OnlineLearnerOptions& o,
@@ -41,7 +42,8 @@ std::unique_ptr<Algorithm> MakeRls(const OnlineLearnerOptions& o,
   options.forgetting = o.forgetting;
   const std::size_t width = bank->feature_size();
   options.local_memory = o.kernels * (1 + width + width * width) * sizeof(double) / 1024 + 1;
-  return MakeAlgorithm("local-rls", std::move(bank), options, {o.dimension, 1, OwnSeed(o.seed)});
+  return MakeAlgorithm("local-rls", std::move(bank), options,
+                       {o.dimension, 1, RepetitionSeed(o.seed)});
 }
 
 }  // namespace

@@ -169,6 +169,14 @@ def test_what_does_not_fit_is_refused_at_construction(bank):
         pk.load("no/such.csv", target="y")
 
 
+def test_advice_names_arguments_as_python_does_and_commands_as_a_shell_takes_them(tmp_path):
+    folder = tmp_path / "no data"
+    with pytest.raises(ValueError) as error:
+        pk.load("naval", folder)
+    assert str(error.value).endswith(
+        f"get it with: polykern data get naval --data-dir '{folder}' (or name the folder that has it with data_dir)")
+
+
 def test_messages_of_another_federation_are_refused(bank):
     server, client = pair(bank)
     other = pk.PofMkl(pk.KernelBank.rbf(3, 9, [1, 2]), learning_rate=0.1, weight_rate=0.1)

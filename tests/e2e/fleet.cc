@@ -38,7 +38,7 @@ void Run(const std::vector<std::string>& arguments) {
   if (arguments.size() > 7) options.features = number(7);
   if (arguments.size() > 8) options.kernels_per_upload = number(8);
   // As the simulator's first repetition draws its features.
-  const std::uint64_t seed = Random(fleet_options.seed, Purpose::kRepetition, 0).Bits();
+  const std::uint64_t seed = RepetitionSeed(fleet_options.seed);
   const auto algorithm =
       MakeAlgorithm(arguments.at(1), options, {fleet.dimension(), fleet.steps(), seed});
   Clients clients(*algorithm, 0, fleet.clients());

@@ -1,7 +1,10 @@
 """The README tells the truth: its program is the example, its table is what the program prints."""
 
+import json
+import os
 import pathlib
 import re
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -18,6 +21,13 @@ def without_timing(text):
 
 def test_the_program_is_the_example():
     assert block_after("<!-- examples/quickstart.cc -->") == (ROOT / "examples/quickstart.cc").read_text()
+
+
+def test_the_example_gives_the_programs_numbers(polykern, tmp_path):
+    polykern(*"run -a pof-mkl -M 25 -r 1 --clients 40 --steps 500 --seed 0 --out out".split())
+    curve = json.loads((tmp_path / "out/result.json").read_text())["runs"][0]["curves"]["mse"]
+    out = subprocess.run([os.environ["POLYKERN_QUICKSTART"]], stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    assert out == f"squared error at the first step {curve[0]:.6g}, at the last {curve[-1]:.6g}\n"
 
 
 def test_the_python_program_is_the_example():

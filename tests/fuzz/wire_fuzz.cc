@@ -23,6 +23,7 @@ ModelShape Shape() {
   shape.width = 2;
   shape.blocks_per_update = 3;
   shape.losses_per_update = 3;
+  shape.loss_per_block = true;
   shape.most_norm = 100;
   return shape;
 }

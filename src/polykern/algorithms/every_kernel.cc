@@ -18,7 +18,7 @@ class EveryKernel final : public Algorithm {
         width_(bank_->feature_size()),
         regularization_(options.regularization),
         loss_(options.MakeLoss()),
-        shape_{kernels_, width_, kernels_, mix == Mix::kServer ? kernels_ : 0},
+        shape_{kernels_, width_, kernels_, mix == Mix::kServer ? kernels_ : 0, mix == Mix::kServer},
         learning_rate_(ResolveRate(options.learning_rate, problem)),
         weight_rate_(mix == Mix::kServer ? ResolveRate(options.weight_rate, problem) : 0),
         equal_(kernels_, 1 / static_cast<double>(kernels_)) {}

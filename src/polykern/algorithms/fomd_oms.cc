@@ -51,7 +51,7 @@ class FomdOms final : public Algorithm {
         radius_(options.projection_radius),
         loss_(options.MakeLoss()),
         seed_(problem.seed),
-        shape_{kernels_, width_, kHeld, kHeld},
+        shape_{kernels_, width_, kHeld, kHeld, true},
         learning_rate_(ResolveRate(options.learning_rate, problem)),
         weight_rate_(ResolveRate(options.weight_rate, problem)) {
     assert(kernels_ >= kHeld);

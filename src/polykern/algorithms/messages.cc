@@ -84,8 +84,6 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
   // Nearly always: one quick look.
   const bool all_good = ExactSum::Representable(values) && ExactSum::Representable(losses) &&
                         std::ranges::all_of(losses, IsLoss);
-  const bool loss_for_each_block =
-      shape.losses_per_update > 0 && shape.losses_per_update == shape.blocks_per_update;
   const bool norms_matter = shape.least_norm > 0 || std::isfinite(shape.most_norm);
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
@@ -97,7 +95,7 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
              "it holds " + std::to_string(end - start) + " kernels, at most " +
                  std::to_string(shape.blocks_per_update) + " are allowed");
     }
-    if (loss_for_each_block && end - start != shape.losses_per_update) {
+    if (shape.loss_per_block && end - start != shape.losses_per_update) {
       Reject(updates, c, Rule::kLosses,
              "it holds " + std::to_string(end - start) + " kernels, but the losses of " +
                  std::to_string(shape.losses_per_update));

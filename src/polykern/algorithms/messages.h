@@ -14,9 +14,10 @@ struct ModelShape {
   std::size_t blocks = 0;             ///< vectors in the model
   std::size_t width = 0;              ///< numbers in each
   std::size_t blocks_per_update = 0;  ///< most blocks a client may send in one step
-  /// Losses a client sends beside its blocks. As many as blocks_per_update: one for each block that
-  /// it sends, and it sends them all. Another number: one for each of the server's weights.
-  std::size_t losses_per_update = 0;
+  std::size_t losses_per_update = 0;  ///< losses a client sends beside its blocks
+  /// What they are of. True: of the blocks that it sends, which are exactly as many. False: of the
+  /// server's weights, which are as many.
+  bool loss_per_block = false;
   /// A block that is sent must have a norm between these.
   double least_norm = 0;
   double most_norm = std::numeric_limits<double>::infinity();

@@ -216,7 +216,7 @@ TEST(CheckUpdates, RefusesLossesThatAreNegativeNotFiniteOrTooLarge) {
 }
 
 TEST(CheckUpdates, WantsABlockForEachLossIfLossesGoWithBlocks) {
-  const ModelShape shape = {4, 3, 2, 2};
+  const ModelShape shape = {4, 3, 2, 2, true};
   Updates updates = Good();
   updates.losses = {1, 1, 0, 0, 1, 1};
   EXPECT_THAT(Complaint(updates, shape),
@@ -225,6 +225,12 @@ TEST(CheckUpdates, WantsABlockForEachLossIfLossesGoWithBlocks) {
   updates.blocks = {3, 0, 1, 2, 2, 1};
   updates.values.assign(18, 1);
   EXPECT_EQ(Complaint(updates, shape), "");
+}
+
+TEST(CheckUpdates, WantsNoBlocksForLossesOfTheServersWeightsHoweverManyThereAre) {
+  Updates updates = Good();
+  updates.losses = {1, 1, 0, 0, 1, 1};
+  EXPECT_EQ(Complaint(updates, {4, 3, 2, 2}), "") << "client 71 sends no block, but its losses";
 }
 
 /// Norms between 0.5 and 2. Client 70 sends kernels 3 and 0, client 72 kernel 3.
@@ -291,7 +297,7 @@ TEST(CheckUpdates, SaysWhichRuleIsBroken) {
   EXPECT_EQ(Broken(wrong), Rule::kKernels) << "twice";
   wrong = WithLosses();
   wrong.losses.resize(6);
-  EXPECT_EQ(Broken(wrong, {4, 3, 2, 2}), Rule::kLosses) << "not one for each kernel";
+  EXPECT_EQ(Broken(wrong, {4, 3, 2, 2, true}), Rule::kLosses) << "not one for each kernel";
   wrong = WithLosses();
   wrong.losses[5] = -1;
   EXPECT_EQ(Broken(wrong, kLossy), Rule::kLosses) << "negative";

@@ -189,7 +189,7 @@ class NewtonServer final : public Server {
     kernel.unsolved = 0;
     if (!kernel.equations.AddAndSolve(all, keep, rule_.ridge, lane.factor, Theta(i))) {
       throw Error("the regression of kernel " + std::to_string(i) + " cannot be solved at step " +
-                  std::to_string(broadcast_.step) + ": raise --ridge");
+                  std::to_string(broadcast_.step) + ": raise " + OptionName("ridge"));
     }
     RoundToFloat(Theta(i), std::span(broadcast_.model).subspan(i * shape_.width, shape_.width));
   }

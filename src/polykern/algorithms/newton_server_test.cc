@@ -317,7 +317,7 @@ TEST(NewtonServer, NamesKernelAndStepOfASystemThatCannotBeSolved) {
     broken.server->Load(12, saved);
     EXPECT_THAT([&] { broken.Step(DrawStep(12)); },
                 testing::ThrowsMessage<Error>(
-                    AllOf(HasSubstr("kernel 1"), HasSubstr("step 12"), HasSubstr("--ridge"))));
+                    AllOf(HasSubstr("kernel 1"), HasSubstr("step 12"), HasSubstr("raise ridge"))));
   }
 }
 

@@ -115,9 +115,10 @@ std::vector<std::size_t> ChooseLayers(std::size_t inputs, std::size_t budget) {
   // inputs + 2 numbers for each unit of the only hidden layer, and one more.
   const std::size_t units = budget == 0 ? 0 : (budget - 1) / (inputs + 2);
   if (units == 0) {
-    throw Error("--budget is " + std::to_string(budget) + "; perfedavg's network takes at least " +
-                std::to_string(inputs + 3) + " numbers for " + std::to_string(inputs) +
-                " inputs: raise it, or choose other algorithms with --algorithm");
+    throw Error(OptionName("budget") + " is " + std::to_string(budget) +
+                "; perfedavg's network takes at least " + std::to_string(inputs + 3) +
+                " numbers for " + std::to_string(inputs) +
+                " inputs: raise it, or choose other algorithms with " + OptionName("algorithm"));
   }
   return {inputs, units, 1};
 }

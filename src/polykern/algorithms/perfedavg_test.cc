@@ -158,8 +158,8 @@ TEST(ChooseLayers, FillsTheBudgetAndKeepsToIt) {
 TEST(ChooseLayers, RefusesABudgetThatHoldsNoUnit) {
   EXPECT_NO_THROW(ChooseLayers(997, 1000));
   EXPECT_THAT([] { ChooseLayers(998, 1000); },
-              testing::ThrowsMessage<Error>(AllOf(HasSubstr("--budget is 1000"),
-                                                  HasSubstr("1001 numbers"), HasSubstr("998"))));
+              testing::ThrowsMessage<Error>(
+                  AllOf(HasSubstr("budget is 1000"), HasSubstr("1001 numbers"), HasSubstr("998"))));
   EXPECT_THROW(ChooseLayers(1, 0), Error);
 }
 

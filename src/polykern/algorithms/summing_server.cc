@@ -18,7 +18,7 @@ class SummingInbox final : public Inbox {
         values_(shape.model_size()),
         sent_(shape.blocks),
         losses_(weights),
-        per_block_(shape.losses_per_update == shape.blocks_per_update) {}
+        per_block_(shape.loss_per_block) {}
 
   void Add(const Updates& updates) override {
     values_.Add(updates.values, updates.blocks);

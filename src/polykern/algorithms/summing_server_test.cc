@@ -188,6 +188,20 @@ TEST(ServerRule, PublishesHedgesWeightsOfTheLosses) {
   EXPECT_THROW(copy->Load(1, std::vector<double>(6)), Error);
 }
 
+TEST(ServerRule, TakesLossesForWhatTheShapeSaysThatTheyAreOf) {
+  for (const bool loss_per_block : {false, true}) {
+    const auto server = WeighingServer({3, 2, 3, 3, loss_per_block});
+    std::vector<std::unique_ptr<Inbox>> inboxes;
+    inboxes.push_back(server->NewInbox());
+    Updates update = From(0, {2, 1, 0}, {1, 1, 1, 1, 1, 1});
+    update.losses = {0, 1, 2};
+    inboxes[0]->Add(update);
+    server->Commit(inboxes, 1);
+    const auto& weights = server->broadcast().weights;
+    EXPECT_EQ(weights[2] > weights[0], loss_per_block);
+  }
+}
+
 TEST(ServerRule, KeepsAndSavesTheSquaresThatARuleAddsUp) {
   const auto make = [] {
     ServerRule rule;
@@ -215,7 +229,7 @@ TEST(ServerRule, KeepsAndSavesTheSquaresThatARuleAddsUp) {
 }
 
 TEST(ServerRule, GivesLossesOfSentBlocksToThoseBlocks) {
-  const auto server = WeighingServer({3, 2, 2, 2});
+  const auto server = WeighingServer({3, 2, 2, 2, true});
   std::vector<std::unique_ptr<Inbox>> inboxes;
   inboxes.push_back(server->NewInbox());
   Updates update = From(0, {2, 0}, {1, 1, 1, 1});

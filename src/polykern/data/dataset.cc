@@ -108,7 +108,7 @@ void ScaleRows(const Table& table, const std::vector<std::size_t>& inputs, std::
   try {
     data.scale = fitter.Fit();
   } catch (const Error& error) {
-    throw Error(table.paths.empty() ? error.what() : table.paths.front() + ": " + error.what());
+    throw Error(table.paths.empty() ? error.marked() : table.paths.front() + ": " + error.marked());
   }
   data.dimension = inputs.size();
   data.x.resize(table.rows() * data.dimension);

@@ -221,11 +221,12 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
     return Failure{"the file changed on the way", true};
   }
   const bool may_pass = status_ == 408 || status_ == 429 || status_ >= 500;
-  return Failure{"the server answers " + std::to_string(status_) +
-                     (status_ == 404 ? " (not found); the file may have moved: see --from"
-                      : may_pass     ? " (it cannot serve this now); try again later"
-                                     : " (it refuses); check the address"),
-                 may_pass};
+  return Failure{
+      "the server answers " + std::to_string(status_) +
+          (status_ == 404 ? " (not found); the file may have moved: see " + OptionName("from")
+           : may_pass     ? " (it cannot serve this now); try again later"
+                          : " (it refuses); check the address"),
+      may_pass};
 }
 
 std::optional<Transfer::Failure> Transfer::Run() {

@@ -64,8 +64,8 @@ std::vector<FetchedFile> Fetch(const Publication& publication, const FetchOption
     file.check = CheckFile(file.path, published);
     if (file.check.state == FileState::kAltered && !options.force) {
       throw Error(file.path + ": differs from the published file (" + file.check.detail +
-                  "); to replace it: " + GetCommand(publication.name, options.data_dir) +
-                  " --force");
+                  "); to replace it: " + GetCommand(publication.name, options.data_dir) + " " +
+                  ShellSpelling("force"));
     }
   }
   const auto good = [](const FetchedFile& file) { return IsGood(file.check); };
@@ -85,7 +85,7 @@ std::vector<FetchedFile> Fetch(const Publication& publication, const FetchOption
     } catch (const ArchiveError& error) {
       ForgetDownload(archive);
       if (resumed && !again) continue;  // two halves that do not fit: once more, from the start
-      throw Error(url + ": " + error.what() + "; try again later, or see --from");
+      throw Error(url + ": " + error.marked() + "; try again later, or see " + OptionName("from"));
     }
   }
   ForgetDownload(archive);

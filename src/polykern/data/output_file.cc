@@ -19,7 +19,7 @@ namespace {
   const bool barred = reason == EACCES || reason == EPERM || reason == EROFS;
   throw Error(path + ": cannot be written (" + std::generic_category().message(reason) + "); " +
               (full     ? "make room and run the same command again"
-               : barred ? "name a folder you may write to with --data-dir"
+               : barred ? "name a folder you may write to with " + OptionName("data_dir")
                         : "check the path and the disk"));
 }
 

@@ -104,7 +104,7 @@ std::vector<Recipe> MakeRecipes() {
 
 std::string Advice(const Recipe& recipe, const std::string& data_dir) {
   return "get it with: " + GetCommand(recipe.name, data_dir) +
-         " (or name the folder that has it with --data-dir)";
+         " (or name the folder that has it with " + OptionName("data_dir") + ")";
 }
 
 }  // namespace
@@ -129,7 +129,8 @@ const Recipe& FindRecipe(std::string_view name) {
 
 std::string GetCommand(const std::string& names, const std::string& data_dir) {
   const bool standard = data_dir == SourceOptions().data_dir;
-  return "polykern data get " + names + (standard ? "" : " --data-dir " + ShellWord(data_dir));
+  return "polykern data get " + names +
+         (standard ? "" : " " + ShellSpelling("data_dir", ShellWord(data_dir)));
 }
 
 Dataset LoadRecipe(const Recipe& recipe, const std::string& data_dir,

@@ -62,7 +62,7 @@ TEST(Recipes, SayHowToGetAMissingFile) {
             folder.path() +
                 "/naval/data.txt: there is no such file; get it with: polykern data get naval "
                 "--data-dir " +
-                folder.path() + " (or name the folder that has it with --data-dir)");
+                folder.path() + " (or name the folder that has it with data_dir)");
   EXPECT_EQ(GetCommand("naval uji", "data"), "polykern data get naval uji");
   EXPECT_EQ(GetCommand("air", "my data"), "polykern data get air --data-dir 'my data'");
 }

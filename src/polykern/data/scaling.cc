@@ -108,8 +108,9 @@ ScaleFitter::ScaleFitter(const ScalingOptions& options, std::span<const std::str
     const auto index = static_cast<std::size_t>(it - feature_names.begin());
     declared_[index] = true;
     if (options.kind == Scaling::kNorm) {
-      throw Error("a range is declared for the input " + Quoted(declared.column) +
-                  ", which --scaling norm does not use; add --scaling range");
+      throw Error("a range is declared for the input " + Quoted(declared.column) + ", which " +
+                  OptionName("scaling", "norm") + " does not use; add " +
+                  OptionName("scaling", "range"));
     }
     if (options.kind == Scaling::kRange) scale_.features[index] = declared.range;
   }

@@ -39,30 +39,31 @@ bool LooksLikeFile(const std::string& name) {
 }
 
 void CheckCount(const std::optional<std::size_t>& count, const char* option) {
-  if (count && *count == 0) throw Error(std::string(option) + " is 0; it must be at least 1");
+  if (count && *count == 0) throw Error(OptionName(option) + " is 0; it must be at least 1");
 }
 
 /// Refuses an option that was given but plays no part with these data.
 void Refuse(bool given, const char* option, const std::string& data) {
   if (given)
-    throw Error(std::string(option) + " plays no part with --data " + data + "; leave it out");
+    throw Error(OptionName(option) + " plays no part with " + OptionName("data", data) +
+                "; leave it out");
 }
 
 void RefuseCsvOptions(const SourceOptions& options, const std::string& data) {
-  Refuse(!options.target.empty(), "--target", data);
-  Refuse(!options.site.empty(), "--site", data);
-  Refuse(!options.client.empty(), "--client", data);
-  Refuse(!options.features.empty(), "--inputs", data);
-  Refuse(!options.exclude.empty(), "--exclude", data);
-  Refuse(!options.categorical.empty(), "--categorical", data);
-  Refuse(options.header != HeaderLine::kAuto, "--header", data);
+  Refuse(!options.target.empty(), "target", data);
+  Refuse(!options.site.empty(), "site", data);
+  Refuse(!options.client.empty(), "client", data);
+  Refuse(!options.features.empty(), "inputs", data);
+  Refuse(!options.exclude.empty(), "exclude", data);
+  Refuse(!options.categorical.empty(), "categorical", data);
+  Refuse(options.header != HeaderLine::kAuto, "header", data);
 }
 
 Source OpenFleet(const SourceOptions& options) {
   RefuseCsvOptions(options, "synthetic");
-  Refuse(options.split.has_value(), "--split", "synthetic");
-  Refuse(options.scaling.has_value(), "--scaling", "synthetic");
-  Refuse(!options.ranges.empty(), "--range", "synthetic");
+  Refuse(options.split.has_value(), "split", "synthetic");
+  Refuse(options.scaling.has_value(), "scaling", "synthetic");
+  Refuse(!options.ranges.empty(), "range", "synthetic");
   FleetOptions fleet;
   fleet.clients = options.clients.value_or(fleet.clients);
   fleet.steps = options.steps.value_or(fleet.steps);
@@ -97,9 +98,9 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
 
 Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
   RefuseCsvOptions(options, recipe.name);
-  Refuse(options.dimension.has_value(), "--dimension", recipe.name);
-  Refuse(options.noise.has_value(), "--noise", recipe.name);
-  Refuse(options.drift.has_value(), "--drift", recipe.name);
+  Refuse(options.dimension.has_value(), "dimension", recipe.name);
+  Refuse(options.noise.has_value(), "noise", recipe.name);
+  Refuse(options.drift.has_value(), "drift", recipe.name);
   SplitOptions split = recipe.PaperSplit(options.seed);
   split.split = options.split.value_or(split.split);
   split.clients = options.clients.value_or(split.clients);
@@ -113,12 +114,13 @@ Source OpenRecipe(const Recipe& recipe, const SourceOptions& options) {
 }
 
 Source OpenFiles(const SourceOptions& options) {
-  Refuse(options.dimension.has_value(), "--dimension", options.data.front());
-  Refuse(options.noise.has_value(), "--noise", options.data.front());
-  Refuse(options.drift.has_value(), "--drift", options.data.front());
+  Refuse(options.dimension.has_value(), "dimension", options.data.front());
+  Refuse(options.noise.has_value(), "noise", options.data.front());
+  Refuse(options.drift.has_value(), "drift", options.data.front());
   for (const std::string& input : options.features) {
     if (std::ranges::find(options.exclude, input) != options.exclude.end()) {
-      throw Error("column " + Quoted(input) + " is named by --inputs and by --exclude; choose one");
+      throw Error("column " + Quoted(input) + " is named by " + OptionName("inputs") + " and by " +
+                  OptionName("exclude") + "; choose one");
     }
   }
   DatasetOptions columns;
@@ -148,9 +150,10 @@ Source OpenFiles(const SourceOptions& options) {
 }  // namespace
 
 Source OpenSource(const SourceOptions& options) {
-  CheckCount(options.clients, "--clients");
-  CheckCount(options.steps, "--steps");
-  if (options.data.empty()) throw Error("--data names nothing; give synthetic, a recipe or files");
+  CheckCount(options.clients, "clients");
+  CheckCount(options.steps, "steps");
+  if (options.data.empty())
+    throw Error(OptionName("data") + " names nothing; give synthetic, a recipe or files");
   const std::string& first = options.data.front();
   const bool alone = options.data.size() == 1;
   if (alone && first == "synthetic") return OpenFleet(options);

@@ -56,10 +56,10 @@ TEST(Source, DealsByColumnBySiteOrAtRandomByWhatTheDataOffer) {
 TEST(Source, RefusesZeroClientsAndSteps) {
   SourceOptions options;
   options.clients = 0;
-  EXPECT_THAT(MessageOf([&] { OpenSource(options); }), HasSubstr("--clients is 0"));
+  EXPECT_THAT(MessageOf([&] { OpenSource(options); }), HasSubstr("clients is 0"));
   options.clients = 3;
   options.steps = 0;
-  EXPECT_THAT(MessageOf([&] { OpenSource(options); }), HasSubstr("--steps is 0"));
+  EXPECT_THAT(MessageOf([&] { OpenSource(options); }), HasSubstr("steps is 0"));
 }
 
 TEST(Source, ParsesNamesAndRefusesOthers) {

@@ -55,12 +55,13 @@ std::string WhatFits(Shape wanted, std::size_t rows, const Fits& fits) {
   const std::size_t clients = MostClients(rows, wanted.steps, fits);
   std::string text;
   if (steps > 0) {
-    text = "at most --steps " + std::to_string(steps) + " fits " + std::to_string(wanted.clients) +
-           " clients";
+    text = "at most " + OptionName("steps", std::to_string(steps)) + " fits " +
+           std::to_string(wanted.clients) + " clients";
   }
   if (clients > 0) {
-    text += std::string(text.empty() ? "" : ", ") + "at most --clients " + std::to_string(clients) +
-            " fits " + std::to_string(wanted.steps) + " steps";
+    text += std::string(text.empty() ? "" : ", ") + "at most " +
+            OptionName("clients", std::to_string(clients)) + " fits " +
+            std::to_string(wanted.steps) + " steps";
   }
   return text.empty() ? "choose fewer clients and fewer steps, or give more rows" : text;
 }
@@ -196,16 +197,17 @@ std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
   }
   if (options.clients > rows_of.size()) {
     throw Error(Quoted(data->name) + " has rows of " + std::to_string(rows_of.size()) +
-                " clients, but --clients is " + std::to_string(options.clients) +
-                "; choose at most " + std::to_string(rows_of.size()));
+                " clients, but " + OptionName("clients") + " is " +
+                std::to_string(options.clients) + "; choose at most " +
+                std::to_string(rows_of.size()));
   }
   if (options.clients > 0) rows_of.resize(options.clients);
   std::size_t longest = 0;
   for (const auto& rows : rows_of) longest = std::max(longest, rows.size());
   if (options.steps > longest) {
     throw Error("the longest client of " + Quoted(data->name) + " has " + std::to_string(longest) +
-                " rows, but --steps is " + std::to_string(options.steps) + "; choose at most " +
-                std::to_string(longest));
+                " rows, but " + OptionName("steps") + " is " + std::to_string(options.steps) +
+                "; choose at most " + std::to_string(longest));
   }
   std::vector<std::uint32_t> site_of;
   site_of.reserve(rows_of.size());
@@ -224,8 +226,9 @@ std::unique_ptr<TableStream> Deal(std::shared_ptr<const Dataset> data,
   const std::size_t rows = data->rows();
   if (options.clients > rows || options.steps > rows) {
     throw Error(Quoted(data->name) + " has " + std::to_string(rows) + " rows, but " +
-                (options.clients > rows ? "--clients is " + std::to_string(options.clients)
-                                        : "--steps is " + std::to_string(options.steps)) +
+                (options.clients > rows
+                     ? OptionName("clients") + " is " + std::to_string(options.clients)
+                     : OptionName("steps") + " is " + std::to_string(options.steps)) +
                 ", and no row is used twice; choose at most " + std::to_string(rows));
   }
   switch (options.split) {

@@ -118,11 +118,11 @@ TEST(Split, ChoosesWhatIsLeftOpen) {
 
 TEST(Split, SaysWhatWouldFit) {
   EXPECT_EQ(Complaint(Numbered(100), {.clients = 20, .steps = 10}),
-            "\"numbers\" has 100 rows, but 20 clients x 10 steps need 200: at most --steps 5 fits "
-            "20 clients, at most --clients 10 fits 10 steps");
+            "\"numbers\" has 100 rows, but 20 clients x 10 steps need 200: at most steps=5 fits "
+            "20 clients, at most clients=10 fits 10 steps");
   EXPECT_THAT(Complaint(Numbered(100), {.clients = 1000}), EndsWith("choose at most 100"));
   EXPECT_THAT(Complaint(Numbered(100), {.steps = 101}),
-              HasSubstr("has 100 rows, but --steps is 101, and no row is used twice"));
+              HasSubstr("has 100 rows, but steps is 101, and no row is used twice"));
 }
 
 TEST(Split, FitsTheAirExperimentExactly) {
@@ -200,13 +200,13 @@ TEST(Split, TakesWhatCannotBeDividedFromTheOwnSite) {
 TEST(Split, NamesTheSiteThatIsTooSmall) {
   EXPECT_EQ(Complaint(Numbered(29999, 4), {.split = Split::kSite, .clients = 240, .steps = 500}),
             "site \"s0\" of \"numbers\" has 29999 rows, but 240 clients x 500 steps need 30000 of "
-            "it: at most --steps 499 fits 240 clients, at most --clients 239 fits 500 steps");
+            "it: at most steps=499 fits 240 clients, at most clients=239 fits 500 steps");
 }
 
 TEST(Split, OffersOnlyWhatReallyFits) {
   const auto data = Numbered(1000, 3);
   EXPECT_THAT(Complaint(data, {.split = Split::kSite, .clients = 7, .steps = 600}),
-              HasSubstr("at most --steps 370 fits 7 clients, at most --clients 3 fits 600 steps"));
+              HasSubstr("at most steps=370 fits 7 clients, at most clients=3 fits 600 steps"));
   ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 7, .steps = 370}));
   ExpectNoRowTwice(*Deal(data, {.split = Split::kSite, .clients = 3, .steps = 600}));
 }
@@ -257,9 +257,9 @@ TEST(Split, LimitsClientsAndStepsOfAColumn) {
   EXPECT_EQ(stream->clients(), 2U);
   EXPECT_EQ(stream->steps(), 1U);
   EXPECT_THAT(Complaint(Owned(), {.split = Split::kColumn, .clients = 4}),
-              EndsWith("has rows of 3 clients, but --clients is 4; choose at most 3"));
+              EndsWith("has rows of 3 clients, but clients is 4; choose at most 3"));
   EXPECT_THAT(Complaint(Owned(), {.split = Split::kColumn, .steps = 4}),
-              EndsWith("has 3 rows, but --steps is 4; choose at most 3"));
+              EndsWith("has 3 rows, but steps is 4; choose at most 3"));
   EXPECT_THAT(Complaint(Numbered(9), {.split = Split::kColumn}), HasSubstr("no client column"));
 }
 

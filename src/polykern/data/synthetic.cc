@@ -38,17 +38,17 @@ double Cosine(double x) {
 }
 
 void CheckOptions(const FleetOptions& options) {
-  const auto require = [](bool good, const char* message) {
-    if (!good) throw Error(std::string("the synthetic fleet ") + message);
+  const auto require = [](bool good, const std::string& message) {
+    if (!good) throw Error("the synthetic fleet " + message);
   };
-  require(options.clients >= 1, "needs at least one client; raise --clients");
-  require(options.steps >= 1, "needs at least one step; raise --steps");
+  require(options.clients >= 1, "needs at least one client; raise " + OptionName("clients"));
+  require(options.steps >= 1, "needs at least one step; raise " + OptionName("steps"));
   require(options.sites >= 1, "needs at least one site; raise the number of sites");
   require(options.dimension >= 2, "needs at least two inputs; raise the dimension");
   require(options.noise >= 0 && std::isfinite(options.noise),
-          "needs a finite noise of 0 or more; correct --noise");
+          "needs a finite noise of 0 or more; correct " + OptionName("noise"));
   require(std::isfinite(options.drift) && std::abs(options.drift) <= 1e6,
-          "needs a drift of at most a million radians; correct --drift");
+          "needs a drift of at most a million radians; correct " + OptionName("drift"));
 }
 
 void SetLength(std::vector<double>& vector, double length) {

@@ -174,12 +174,12 @@ TEST(SyntheticFleet, NamesTheOptionThatMakesNoSense) {
   const auto complaint = [](const FleetOptions& options) {
     return MessageOf([&] { SyntheticFleet fleet(options); });
   };
-  EXPECT_THAT(complaint({.clients = 0}), HasSubstr("raise --clients"));
-  EXPECT_THAT(complaint({.steps = 0}), HasSubstr("raise --steps"));
+  EXPECT_THAT(complaint({.clients = 0}), HasSubstr("raise clients"));
+  EXPECT_THAT(complaint({.steps = 0}), HasSubstr("raise steps"));
   EXPECT_THAT(complaint({.sites = 0}), HasSubstr("raise the number of sites"));
   EXPECT_THAT(complaint({.dimension = 1}), HasSubstr("raise the dimension"));
-  EXPECT_THAT(complaint({.noise = -1}), HasSubstr("--noise"));
-  EXPECT_THAT(complaint({.drift = NAN}), HasSubstr("--drift"));
+  EXPECT_THAT(complaint({.noise = -1}), HasSubstr("correct noise"));
+  EXPECT_THAT(complaint({.drift = NAN}), HasSubstr("correct drift"));
 }
 
 }  // namespace

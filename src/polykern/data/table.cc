@@ -120,7 +120,8 @@ bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
     if (kind == CellKind::kMissing) {
       if (policy == MissingPolicy::kError) {
         throw Error(Place(file, rows.line(), reader.index) + "the value is missing (" +
-                    Quoted(text) + "); fill it in, or let such rows be dropped (--missing drop)");
+                    Quoted(text) + "); fill it in, or let such rows be dropped (" +
+                    OptionName("missing", "drop") + ")");
       }
       ++reader.missing;
       complete = false;

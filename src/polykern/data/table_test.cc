@@ -46,7 +46,7 @@ TEST_F(TableTest, DropsAndCountsRowsWithMissingCells) {
 TEST_F(TableTest, NamesTheCellOfAMissingValueIfAsked) {
   EXPECT_THAT(Complaint("a,b\n1,2\n3,NA\n", numbers, {.missing = MissingPolicy::kError}),
               EndsWith("some.csv, line 3, column \"b\": the value is missing (\"NA\"); fill it in, "
-                       "or let such rows be dropped (--missing drop)"));
+                       "or let such rows be dropped (missing=drop)"));
 }
 
 TEST_F(TableTest, LeavesOutTextColumnsAndDoesNotMindThem) {

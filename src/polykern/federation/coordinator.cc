@@ -22,11 +22,12 @@ Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::s
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   assert(lane < lanes_.size());
   Check(updates);
+  MarkAnswered(updates);
   inboxes_[lane]->Add(updates);
   lanes_[lane].participants += updates.size();
 }
 
-void Coordinator::Check(const Updates& updates) {
+void Coordinator::Check(const Updates& updates) const {
   const std::uint64_t step = broadcast().step;
   if (updates.step > step || (updates.step < step && !takes_late_)) {
     throw BrokenRule(Rule::kStep, "an update answers step " + std::to_string(updates.step) +
@@ -51,6 +52,9 @@ void Coordinator::Check(const Updates& updates) {
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
   CheckUpdates(shape_, updates);
+}
+
+void Coordinator::MarkAnswered(const Updates& updates) {
   for (const std::uint64_t client : updates.clients) {
     answered_[client - first_client_] = updates.step + 1;
   }

@@ -49,10 +49,12 @@ class Coordinator {
   /// Sums: what came in here, to be replaced by the sums over all coordinators; nothing at all if
   /// the server needs single updates.
   std::vector<std::span<std::int64_t>> Sums();
-  /// As Receive, but takes nothing in.
-  void Check(const Updates& updates);
-  /// Takes in updates, of any clients, that another coordinator has checked. They need neither name
-  /// their clients nor have losses.
+  /// Throws what Receive would throw; changes nothing.
+  void Check(const Updates& updates) const;
+  /// From here on the clients of these updates, which passed Check, have answered their step.
+  void MarkAnswered(const Updates& updates);
+  /// Takes in updates, of any clients, that another coordinator has checked and marked. They need
+  /// neither name their clients nor have losses.
   void Relay(const Updates& updates, std::size_t lane = 0) { inboxes_[lane]->Add(updates); }
   /// Ends the step of all coordinators, in which so many clients took part.
   void Commit(std::uint64_t participants, const RunJobs& run);

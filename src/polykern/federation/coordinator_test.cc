@@ -88,6 +88,17 @@ TEST_F(CoordinatorTest, LetsAClientAnswerEveryStepOnce) {
   EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -3);
 }
 
+TEST_F(CoordinatorTest, ChecksWithoutTakingAnythingIn) {
+  coordinator.Check(Update(1));
+  EXPECT_NO_THROW(coordinator.Check(Update(1))) << "to look at them is not to take them in";
+  EXPECT_EQ(coordinator.participants(), 0U);
+  coordinator.MarkAnswered(Update(1));
+  EXPECT_THAT(Complaint(Update(1)), HasSubstr("already answered"));
+  EXPECT_EQ(Complaint(Update(2)), "");
+  coordinator.Commit();
+  EXPECT_EQ(Complaint(Update(1)), "");
+}
+
 TEST_F(CoordinatorTest, RefusesUpdatesForAnotherStep) {
   coordinator.Commit();
   Updates early = Update(0);

@@ -21,7 +21,7 @@ std::string WithPort(const std::string& server) {
   std::string address = bare_ipv6 ? "[" + server + "]" : server;
   if (bare_ipv6 || portless) address += ":7433";
   if (address.starts_with(':') || !HasPort(address)) {
-    throw Error("--server " + server + ": not of the form HOST:PORT, port 0 to 65535");
+    throw Error(OptionName("server", server) + ": not of the form HOST:PORT, port 0 to 65535");
   }
   return address;
 }

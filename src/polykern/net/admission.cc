@@ -107,15 +107,15 @@ Admission::Admission(std::string authority_path, std::string revocations_path)
 
 Admission::~Admission() = default;
 
-Verdict Admission::Check(const std::string& certificate) {
-  Verdict verdict;
+AdmissionResult Admission::Check(const std::string& certificate) {
+  AdmissionResult result;
   const CertificatePtr peer = ParseCertificate(certificate);
   ERR_clear_error();
   if (peer == nullptr) {
-    verdict.reason = "the peer shows no certificate that can be read";
-    return verdict;
+    result.reason = "the peer shows no certificate that can be read";
+    return result;
   }
-  verdict.serial = SerialText(X509_get0_serialNumber(peer.get()));
+  result.serial = SerialText(X509_get0_serialNumber(peer.get()));
   int code = X509_V_ERR_UNSPECIFIED;
   {
     const std::lock_guard lock(lists_->mutex);
@@ -130,13 +130,13 @@ Verdict Admission::Check(const std::string& certificate) {
   ERR_clear_error();
   const std::string name = CommonName(peer.get());
   if (code != X509_V_OK) {
-    verdict.reason = Words(code);
+    result.reason = Words(code);
   } else if (!IsClientName(name)) {
-    verdict.reason = "the certificate's common name is not a client's name";
+    result.reason = "the certificate's common name is not a client's name";
   } else {
-    verdict.name = name;
+    result.name = name;
   }
-  return verdict;
+  return result;
 }
 
 bool Admission::Refresh() {

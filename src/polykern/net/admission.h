@@ -7,7 +7,7 @@
 namespace polykern {
 
 /// Whether a peer may come in, and as whom.
-struct Verdict {
+struct AdmissionResult {
   std::string name;    ///< the client's identity; empty: it may not come in
   std::string serial;  ///< of its certificate, if that can be read
   std::string reason;  ///< why it may not come in: one line, for the log and the client
@@ -30,7 +30,7 @@ class Admission {
 
   /// Judges a peer's certificate (PEM): read the newest list; signed by our authority for a client,
   /// within its time, not revoked, with a proper name.
-  Verdict Check(const std::string& certificate);
+  AdmissionResult Check(const std::string& certificate);
 
   /// Looks whether there is a new list; true if one came into force since the last call, so that
   /// peers which are in already should be checked again. Costs a look at the file's times.

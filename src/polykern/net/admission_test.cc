@@ -36,11 +36,11 @@ class AdmissionTo : public testing::Test {
 TEST_F(AdmissionTo, LetsAClientInByItsName) {
   const std::string certificate = Certificate("station-7");
   Admission door(paths.certificate, paths.revocations);
-  const Verdict verdict = door.Check(certificate);
-  EXPECT_TRUE(verdict.good());
-  EXPECT_EQ(verdict.name, "station-7");
-  EXPECT_EQ(verdict.serial, ReadAuthority(pki).clients[0].serial);
-  EXPECT_EQ(verdict.reason, "");
+  const AdmissionResult result = door.Check(certificate);
+  EXPECT_TRUE(result.good());
+  EXPECT_EQ(result.name, "station-7");
+  EXPECT_EQ(result.serial, ReadAuthority(pki).clients[0].serial);
+  EXPECT_EQ(result.reason, "");
 }
 
 TEST_F(AdmissionTo, NoticesARevocationWithoutARestart) {
@@ -64,9 +64,9 @@ TEST_F(AdmissionTo, RefusesEverythingElseAndSaysWhy) {
   const KeyPair authority = Authority();
   const std::string key = MakeKey();
   const auto reason = [&](const std::string& certificate) {
-    const Verdict verdict = door.Check(certificate);
-    EXPECT_FALSE(verdict.good());
-    return verdict.reason;
+    const AdmissionResult result = door.Check(certificate);
+    EXPECT_FALSE(result.good());
+    return result.reason;
   };
   EXPECT_THAT(reason(MakeClientCertificate(authority, key, "a", {now - 100, now - 1})),
               HasSubstr("expired"));

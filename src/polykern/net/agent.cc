@@ -64,10 +64,10 @@ class Agent::Parts final : public AgentLink::Handler {
     try {
       const ServerMessage message = DecodeServerMessage(bytes);
       const std::lock_guard lock(mutex_);
-      failure_.clear();  // if it still holds, that is found out again
+      failure_.reset();  // if it still holds, that is found out again
       std::visit([this](const auto& m) { Handle(m); }, message);
       changed_.notify_all();
-      return failure_.empty();
+      return !failure_;
     } catch (const Error& error) {  // of no use; the next connection may be better
       const std::lock_guard lock(mutex_);
       status_.trouble = error.what();
@@ -90,9 +90,9 @@ class Agent::Parts final : public AgentLink::Handler {
     const std::lock_guard lock(mutex_);
     status_.connected = false;
     status_.trouble = busy_.reason.empty() ? why : busy_.reason;
-    if (refused) failure_ = why;
+    if (refused) failure_ = Error(why);
     changed_.notify_all();
-    return !failure_.empty();
+    return failure_.has_value();
   }
 
   // The user's side.
@@ -144,7 +144,7 @@ class Agent::Parts final : public AgentLink::Handler {
       CheckLearnt(updates);
     } catch (const Error& error) {
       TakeBack(before);
-      throw UnusableSample(std::string("its label cannot be learnt from: ") + error.what());
+      throw UnusableSample(std::string("its label cannot be learnt from: ") + error.marked());
     }
     AgentState next = state_;
     next.answered = updates.step + 1;
@@ -192,8 +192,8 @@ class Agent::Parts final : public AgentLink::Handler {
   template <typename Condition>
   bool WaitFor(std::chrono::milliseconds time, Condition holds) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, time, [&] { return !failure_.empty() || holds(); });
-    if (!failure_.empty()) throw Error(failure_);
+    changed_.wait_for(lock, time, [&] { return failure_ || holds(); });
+    if (failure_) throw *failure_;
     return holds();
   }
 
@@ -205,7 +205,7 @@ class Agent::Parts final : public AgentLink::Handler {
 
   void RequireModel() const {
     if (model_ != nullptr) return;
-    throw Error(failure_.empty() ? "no model has come from the server yet" : failure_);
+    throw failure_.value_or(Error("no model has come from the server yet"));
   }
 
   void PredictAgain() {
@@ -262,9 +262,9 @@ class Agent::Parts final : public AgentLink::Handler {
 
   void Handle(const Welcome& welcome) {
     if (welcome.version < kOldestProtocolVersion || welcome.version > kProtocolVersion) {
-      failure_ = "the server speaks version " + std::to_string(welcome.version) +
-                 " of the protocol, this agent " + std::to_string(kProtocolVersion) +
-                 "; update the older side";
+      failure_ = Error("the server speaks version " + std::to_string(welcome.version) +
+                       " of the protocol, this agent " + std::to_string(kProtocolVersion) +
+                       "; update the older side");
       return;
     }
     if (learner_) {
@@ -274,15 +274,15 @@ class Agent::Parts final : public AgentLink::Handler {
             "client: " + std::to_string(state_.client) + " -> " + std::to_string(welcome.client);
       }
       if (!difference.empty()) {
-        failure_ = "the server's federation is not the one this agent has learnt with (" +
-                   difference + "); use another state file";
+        failure_ = Error("the server's federation is not the one this agent has learnt with (" +
+                         difference + "); use another state file");
         return;
       }
     } else {
       try {
         learner_.emplace(FromTexts(welcome.configuration), welcome.client);
       } catch (const Error& error) {
-        failure_ = error.what();
+        failure_ = error;
         return;
       }
       state_.configuration = welcome.configuration;
@@ -309,12 +309,12 @@ class Agent::Parts final : public AgentLink::Handler {
     if (!status_.connected) throw Error("a model came before the welcome");
     Apply(change);
   }
-  void Handle(const Rejection& rejection) {
-    counted_ = std::max(counted_, rejection.step + 1);  // or never will
-    if (rejection.reason.empty()) return;
+  void Handle(const Verdict& verdict) {
+    counted_ = std::max(counted_, verdict.step + 1);  // or never will
+    if (verdict.accepted) return;
     ++status_.rejected;
-    status_.trouble = "the server rejected the update of step " + std::to_string(rejection.step) +
-                      ": " + rejection.reason;
+    status_.trouble = "the server rejected the update of step " + std::to_string(verdict.step) +
+                      ": " + verdict.reason;
   }
   void Handle(const Busy& busy) { busy_ = busy; }
 
@@ -332,7 +332,7 @@ class Agent::Parts final : public AgentLink::Handler {
   Busy busy_;
   AgentStatus status_;
   std::uint32_t version_ = 0;  // of the protocol, on the connection of now
-  std::string failure_;
+  std::optional<Error> failure_;
   std::unique_ptr<AgentLink> link_;  // last: its threads end first
 };
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -43,8 +44,8 @@ struct AgentStatus {
   std::uint64_t rejected = 0;  ///< updates the server did not take
   ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
   std::string trouble = {};    ///< why the last connection ended; empty while connected
-  /// Why it cannot connect before somebody has done something about it; empty: it may.
-  std::string failure = {};
+  /// Why it cannot connect before somebody has done something about it; unset: it may.
+  std::optional<Error> failure = {};
 };
 
 /// One client of a federation, beside its data: predicts at once, learns when the label comes, and

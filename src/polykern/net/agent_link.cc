@@ -129,7 +129,8 @@ struct Identity {
 Identity ReadIdentity(const LinkOptions& options) {
   if (options.insecure) {
     if (!IsClientName(options.name)) {
-      throw Error("without certificates a client needs a name of its own: give --name");
+      throw Error("without certificates a client needs a name of its own: give " +
+                  OptionName("name"));
     }
     return {"", grpc::InsecureChannelCredentials()};
   }
@@ -144,7 +145,8 @@ Identity ReadIdentity(const LinkOptions& options) {
   const CertificateFacts facts = ReadCertificate(own.certificate, path);
   if (facts.valid.until <= std::time(nullptr)) {
     throw Error(path + ": expired on " + DateText(facts.valid.until) +
-                "; get a new one with `polykern pki issue " + facts.name + " --renew`");
+                "; get a new one with `polykern pki issue " + facts.name + " " +
+                ShellSpelling("renew") + "`");
   }
   grpc::SslCredentialsOptions ssl;
   ssl.pem_root_certs = ReadWholeFile((folder / "ca.crt").string());
@@ -166,8 +168,9 @@ std::string RefusalIn(const grpc::Status& status) {
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::PERMISSION_DENIED:
       return refusal +
-             "; it needs another certificate (polykern pki issue), or its name among the server's "
-             "--clients";
+             "; it needs another certificate (polykern pki issue), or its name among the "
+             "server's " +
+             ShellSpelling("clients");
     case grpc::StatusCode::FAILED_PRECONDITION:  // it says what to do
       return refusal;
     case grpc::StatusCode::UNIMPLEMENTED:

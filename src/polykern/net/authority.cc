@@ -81,7 +81,8 @@ class Signer {
     until = facts.valid.until;
     if (until <= now) {
       throw Error(paths.certificate + ": the authority expired on " + DateText(until) +
-                  "; make a new one in another folder with: polykern pki init --dir FOLDER");
+                  "; make a new one in another folder with: polykern pki init " +
+                  ShellSpelling("dir", "FOLDER"));
     }
   }
 
@@ -115,7 +116,8 @@ class NewFolder {
       const int reason = error ? error.value() : errno;
       path_.clear();
       throw Error(place.string() + ": the folder cannot be made (" +
-                  std::generic_category().message(reason) + "); name another with --out");
+                  std::generic_category().message(reason) + "); name another with " +
+                  OptionName("out"));
     }
   }
   ~NewFolder() {
@@ -133,8 +135,8 @@ class NewFolder {
     if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place.c_str(),
                   exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE) != 0) {
       throw Error(place.string() + ": the folder cannot be put in place (" +
-                  std::generic_category().message(errno) +
-                  "); issue it again with --renew and another --out");
+                  std::generic_category().message(errno) + "); issue it again with " +
+                  OptionName("renew") + " and another " + OptionName("out"));
     }
     SyncFolder(place.has_parent_path() ? place.parent_path().string() : ".");
     if (!exchange) path_.clear();
@@ -155,7 +157,7 @@ void CheckReplaceable(const fs::path& place) {
   });
   if (good) return;
   throw Error(place.string() + ": is there already and not a client's folder; name another " +
-              "with --out");
+              "with " + OptionName("out"));
 }
 
 std::string Format(std::int64_t seconds, const char* format) {
@@ -194,7 +196,7 @@ std::vector<std::string> LocalHosts() {
 void CheckAuthority(const std::string& folder) {
   if (FileExists(AuthorityPaths(folder).certificate)) return;
   throw Error(folder + ": there is no authority here; make one with: polykern pki init" +
-              (folder == "pki" ? "" : " --dir " + folder));
+              (folder == "pki" ? "" : " " + ShellSpelling("dir", folder)));
 }
 
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options) {
@@ -221,7 +223,8 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
     if (FileExists(paths.certificate) ||
         (FileExists(paths.index) && !ReadIndex(paths.index).empty())) {
       throw Error(folder + ": there is an authority already, and it is never replaced; name " +
-                  "another folder with --dir, or renew the server's certificate with --renew");
+                  "another folder with " + OptionName("dir") +
+                  ", or renew the server's certificate with " + OptionName("renew"));
     }
   };
   refuse_existing();
@@ -257,7 +260,8 @@ IssuedCertificate IssueClient(const std::string& folder, const std::string& name
     if (options.renew || entry.name != name || entry.expires <= options.now) continue;
     if (std::ranges::count(revocations.revoked, entry.serial, &Revocation::serial)) continue;
     throw Error("'" + name + "' has a certificate already, issued on " + DateText(entry.issued) +
-                "; give this client another name, or issue a further one with --renew");
+                "; give this client another name, or issue a further one with " +
+                OptionName("renew"));
   }
   const fs::path place =
       fs::path(options.out.empty() ? paths.clients + "/" + name : options.out).lexically_normal();
@@ -290,7 +294,8 @@ std::size_t RevokeClient(const std::string& folder, const std::string& name, std
   std::vector<IssuedCertificate> all = ReadIndex(paths.index);
   RevocationList list = ReadRevocations(paths, signer.pair.certificate, all);
   if (!std::ranges::count(all, name, &IssuedCertificate::name)) {
-    throw Error("'" + name + "' was never issued here; see: polykern pki list --dir " + folder);
+    throw Error("'" + name + "' was never issued here; see: polykern pki list " +
+                ShellSpelling("dir", folder));
   }
   std::size_t fresh = 0;
   for (IssuedCertificate& entry : all) {

@@ -204,7 +204,7 @@ std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configur
     throw Error("a federation needs between 1 and " + std::to_string(kMostDimension) +
                 " inputs and a horizon of at least 1");
   }
-  problem.seed = Random(problem.seed, Purpose::kRepetition, 0).Bits();
+  problem.seed = RepetitionSeed(problem.seed);
   return MakeAlgorithm(configuration.algorithm, configuration.options, problem);
 }
 

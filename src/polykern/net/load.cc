@@ -101,7 +101,7 @@ class LoadClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
       Take(TakeBytes(in_));
       StartRead(&in_);
     } catch (const Error& error) {
-      Fail(error.what());
+      Fail(error.marked());
     }
   }
 
@@ -144,9 +144,9 @@ class LoadClient final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
   void Take(const std::string& bytes) {
     const ServerMessage message = DecodeServerMessage(bytes);
     if (const auto* busy = std::get_if<Busy>(&message)) throw Error(busy->reason);
-    if (const auto* rejection = std::get_if<Rejection>(&message)) {
+    if (const auto* verdict = std::get_if<Verdict>(&message)) {
       const std::lock_guard lock(mutex_);
-      if (!rejection->reason.empty()) ++figures_.rejected;
+      if (!verdict->accepted) ++figures_.rejected;
     } else if (const auto* welcome = std::get_if<Welcome>(&message)) {
       Meet(*welcome);
       Answer(welcome->model, bytes.size());

@@ -25,7 +25,7 @@ class MetricsServer::Parts {
     context_ = mg_start(nullptr, nullptr, const_cast<const char**>(options.data()));
     if (context_ == nullptr) {
       mg_exit_library();
-      throw Error("--metrics cannot listen on " + listen +
+      throw Error(OptionName("metrics") + " cannot listen on " + listen +
                   "; is the address right, and the port free?");
     }
     std::array<mg_server_port, 4> ports{};

@@ -101,7 +101,7 @@ TEST(AMetricsServer, AnswersOnTheLoopback) {
   EXPECT_THAT(Get(server.address(), "/healthz"), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(Get(server.address(), "/healthz"), HasSubstr("the disk is full"));
   EXPECT_THAT(MessageOf([&] { MetricsServer(server.address(), [] { return SomeView(); }); }),
-              HasSubstr("--metrics cannot listen"));
+              HasSubstr("metrics cannot listen"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ void Rounds::WriteLog(const std::string& name, const std::string& event,
   try {
     store_.Log(name, event, detail);
   } catch (const Error& error) {
-    counts_.failure = error.what();
+    counts_.failure = error;
   }
 }
 
@@ -242,7 +242,8 @@ void Rounds::Violation(Link& link, std::uint64_t step, const BrokenRule& broken,
   ++counts_.rejected_for[NameOf(broken.rule)];
   ++client.rejected;
   Log(client.name, "rejected", broken.what());
-  if (link.notes.size() < kMostNotes) link.notes.push_back(Encode(Rejection{step, broken.what()}));
+  if (link.notes.size() < kMostNotes)
+    link.notes.push_back(Encode(Verdict{step, false, broken.what()}));
   wake_.push_back(link.peer);
   if (++client.violations < options_.most_violations) return;
   client.violations = 0;
@@ -353,7 +354,7 @@ Outgoing Rounds::Take(Session session) {
     return {std::make_shared<const std::string>(Encode(welcome)), {}};
   }
   if (const auto counted = std::exchange(link.counted, {})) {
-    return {std::make_shared<const std::string>(Encode(Rejection{*counted, ""})), {}};
+    return {std::make_shared<const std::string>(Encode(Verdict{*counted, true})), {}};
   }
   if (link.sent == told_.step) return {};
   auto message = ChangeSince(link.sent);

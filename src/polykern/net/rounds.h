@@ -20,6 +20,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/core/error.h"
 #include "polykern/federation/coordinator.h"
 #include "polykern/net/store.h"
 #include "polykern/net/wire.h"
@@ -106,7 +107,8 @@ struct RoundsStatus {
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
   std::string trouble = {};  ///< why steps are not being committed for now: no room on the disk
-  std::string failure = {};  ///< why no step can ever be committed again; the server must stop
+  /// Why no step can ever be committed again: the server must stop.
+  std::optional<Error> failure = {};
 };
 
 /// A rule in a word, for metrics.

@@ -48,7 +48,7 @@ class RoundsUnderAFlood : public RoundsOfAFederation {
     // What it sent last, and what it was about to send, may have been before it came.
     EXPECT_EQ(rounds_->status().late + rounds_->status().used_late, 2U);
     EXPECT_THAT(rounds_->status().rejected_for, ElementsAre(Pair("step", 3)));
-    EXPECT_THAT(Expect<Rejection>(flood).reason, HasSubstr("step 2 was over"));
+    EXPECT_THAT(Expect<Verdict>(flood).reason, HasSubstr("step 2 was over"));
     while (Next(flood)) continue;
     ASSERT_TRUE(EndOf(flood));
     EXPECT_EQ(EndOf(flood)->kind, Ending::Kind::kBusy);
@@ -70,7 +70,7 @@ TEST_F(RoundsUnderAFlood, SendAwayWhoSendsALateUpdateAgainAndAgain) {
   EXPECT_EQ(rounds_->status().rejected, 0U);
   for (const std::uint64_t step : {2U, 1U, 2U}) {
     Send(flood, step);
-    EXPECT_THAT(Expect<Rejection>(flood).reason, HasSubstr("answered already"));
+    EXPECT_THAT(Expect<Verdict>(flood).reason, HasSubstr("answered already"));
   }
   Expect<Busy>(flood);
   ASSERT_TRUE(EndOf(flood));
@@ -122,7 +122,7 @@ struct SlowAgent {
       }
     } else if (const auto* change = std::get_if<ModelChange>(&message)) {
       model = change->step;
-    } else if (const auto* verdict = std::get_if<Rejection>(&message)) {
+    } else if (const auto* verdict = std::get_if<Verdict>(&message)) {
       counted = std::max(counted, verdict->step + 1);
     }
   }

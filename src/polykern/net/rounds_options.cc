@@ -13,10 +13,10 @@ namespace {
 
 void CheckLateUpdates(const RoundsOptions& options, std::string_view algorithm) {
   if (!(options.use_late || options.asynchronous) || TraitsOf(algorithm).takes_late_updates) return;
-  throw Error(std::string(options.asynchronous ? "--mode async" : "--stale accept") +
+  throw Error((options.asynchronous ? OptionName("mode", "async") : OptionName("stale", "accept")) +
               " does not go with " + std::string(algorithm) +
-              ": its clients' updates hold for one model only; leave it out, or choose "
-              "--algorithm pof-newton");
+              ": its clients' updates hold for one model only; leave it out, or choose " +
+              OptionName("algorithm", "pof-newton"));
 }
 
 /// Whoever is enrolled is so for ever: a wrong name must not get that far.
@@ -24,20 +24,21 @@ void CheckRoster(const std::vector<std::string>& roster, std::span<const StoredC
   if (roster.size() > ExactSum::kMaxTerms) throw Error("there are too many clients");
   for (std::size_t i = 0; i < roster.size(); ++i) {
     const std::string& name = roster[i];
-    if (!IsClientName(name)) throw Error("--clients: '" + name + "' cannot be a client's name");
+    if (!IsClientName(name))
+      throw Error(OptionName("clients") + ": '" + name + "' cannot be a client's name");
     if (std::find(roster.begin(), roster.begin() + static_cast<std::ptrdiff_t>(i), name) !=
         roster.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw Error("--clients names '" + name + "' twice");
+      throw Error(OptionName("clients") + " names '" + name + "' twice");
     }
     if (i < stored.size() && stored[i].name != name) {
       throw Error("client " + std::to_string(i) + " of the store is '" + stored[i].name +
-                  "', but --clients says '" + name +
+                  "', but " + OptionName("clients") + " says '" + name +
                   "'; name the clients in the order of `polykern store show`, new ones last");
     }
   }
   if (!roster.empty() && roster.size() < stored.size()) {
-    throw Error("the store has " + std::to_string(stored.size()) + " clients, but --clients " +
-                std::to_string(roster.size()) +
+    throw Error("the store has " + std::to_string(stored.size()) + " clients, but " +
+                OptionName("clients") + " has " + std::to_string(roster.size()) +
                 "; name them all, in the order of `polykern store show`, or leave it out");
   }
 }
@@ -50,9 +51,9 @@ void CheckQuorum(const RoundsOptions& options) {
   const std::uint64_t needed = options.quorum.Of(named);
   if (needed <= most) return;
   throw Error("a quorum of " + std::to_string(needed) + " clients can never answer: at most " +
-              std::to_string(most) +
-              " can be connected; lower --quorum, or see --clients, --max-clients and "
-              "--max-connected");
+              std::to_string(most) + " can be connected; lower " + OptionName("quorum") +
+              ", or see " + OptionName("clients") + ", " + OptionName("max_clients") + " and " +
+              OptionName("max_connected"));
 }
 
 }  // namespace

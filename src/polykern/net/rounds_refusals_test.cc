@@ -27,12 +27,12 @@ TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
   const TestClient a = Join("a");
   Expect<Welcome>(a);
   Answer(a, 7);
-  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("the server is at step 0"));
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("the server is at step 0"));
   Answer(a, 0, 4);
-  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("no kernel 4"));
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("no kernel 4"));
   EXPECT_EQ(EndOf(a), std::nullopt);
   Answer(a, 0, 0, 1e9F);
-  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("above 512"));
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("above 512"));
   EXPECT_EQ(Expect<Busy>(a).latest_milliseconds, 30000U);
   EXPECT_EQ(EndOf(a)->kind, Ending::Kind::kBusy);
   const TestClient back = Join("a");
@@ -135,7 +135,7 @@ TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {
   EXPECT_EQ(EndOf(clients[1])->reason, "revoked");
   EXPECT_EQ(step(), 0U);
   rounds_->Broken(clients[2].session, "noise", now_);
-  Expect<Rejection>(clients[2]);
+  Expect<Verdict>(clients[2]);
   EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBroken);
   EXPECT_EQ(step(), 1U) << "nobody else is connected";
 }

@@ -24,7 +24,7 @@ bool Rounds::Waited(const Client& client) const {
 /// Late updates count towards the quorum: whoever sent one waits for this step, and nobody else
 /// may be left to answer it.
 bool Rounds::Due(Time now) const {
-  if (pending_ || !counts_.failure.empty() || counted_.empty()) return false;
+  if (pending_ || counts_.failure || counted_.empty()) return false;
   if (options_.asynchronous) return true;
   if (answering_ < options_.quorum.Of(Expected())) return false;
   return unanswered_ == 0 || answering_ == clients_.size() ||
@@ -49,7 +49,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
     try {
       coordinator_.Commit();
     } catch (const Error& error) {
-      counts_.failure = error.what();
+      counts_.failure = error;
       return;
     }
     pending_.emplace(Pending{coordinator_.Save(), std::exchange(counted_, {}), {}, first_answer_});
@@ -72,7 +72,7 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
     trouble = full.what();
   } catch (const Error& error) {
     if (elsewhere) lock.lock();
-    counts_.failure = error.what();
+    counts_.failure = error;
     writing_ = false;
     written_.notify_all();
     return;
@@ -139,7 +139,7 @@ void Rounds::Commit(Time now) {
 
 void Rounds::Tick(Time now) {
   const Locked locked(*this);
-  if (!counts_.failure.empty() || writing_) return;
+  if (counts_.failure || writing_) return;
   if (!pending_) return EndStepIfDue(now);
   if (now < try_again_) return;
   if (due_) return due_();

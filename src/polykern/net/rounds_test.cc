@@ -165,7 +165,7 @@ TEST_F(RoundsOfAFederation, CountAnAnswerOnceWhateverTheConnection) {
   EXPECT_EQ(Next(again), std::nullopt);
   EXPECT_EQ(rounds_->status().duplicates, 1U);
   Answer(again, 0);  // but now it could
-  EXPECT_THAT(Expect<Rejection>(again).reason, HasSubstr("answered already"));
+  EXPECT_THAT(Expect<Verdict>(again).reason, HasSubstr("answered already"));
   EXPECT_EQ(rounds_->status().accepted, 1U);
   rounds_->Leave(first.session, now_);
   EXPECT_EQ(rounds_->status().connected, 1U);
@@ -248,7 +248,7 @@ TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
   Answer(a, 0);
   EXPECT_TRUE(Expect<ModelChange>(a).finished);
   Answer(a, 1);
-  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("ended"));
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("ended"));
   EXPECT_THAT(rounds_->status().rejected_for, ElementsAre(Pair("ended", 1)));
   Start();
   EXPECT_TRUE(Expect<Welcome>(Join("a")).model.finished);
@@ -265,7 +265,7 @@ TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
   EXPECT_EQ(step(), 0U);
   EXPECT_EQ(Next(a), std::nullopt);
   Answer(a, 0, 0, 3);  // not taken twice, either
-  EXPECT_THAT(Expect<Rejection>(a).reason, HasSubstr("answered already"));
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("answered already"));
   EXPECT_EQ(rounds_->status().accepted, 1U);
   now_ += seconds(2);
   rounds_->Tick(now_);

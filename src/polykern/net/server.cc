@@ -54,10 +54,11 @@ std::string Text(grpc::string_ref text) {
 
 void CheckListen(const ServerOptions& options) {
   if (!HasPort(options.listen)) {
-    throw Error("--listen " + options.listen + ": not of the form HOST:PORT, port 0 to 65535");
+    throw Error(OptionName("listen", options.listen) +
+                ": not of the form HOST:PORT, port 0 to 65535");
   }
   if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
-    throw Error("--insecure listens on the loopback only, not on " + options.listen +
+    throw Error(OptionName("insecure") + " listens on the loopback only, not on " + options.listen +
                 "; use certificates (polykern pki init), or listen on 127.0.0.1");
   }
 }
@@ -126,7 +127,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     std::string certificate;
-    Verdict who = WhoIs(*context, certificate);
+    AdmissionResult who = WhoIs(*context, certificate);
     const auto call =
         std::make_shared<ServerCall>(rounds_, traffic_, std::move(who), std::move(certificate));
     std::list<std::shared_ptr<ServerCall>>::iterator place;
@@ -168,7 +169,8 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   std::string trouble() const { return admission_ ? admission_->trouble() : std::string(); }
 
  private:
-  Verdict WhoIs(const grpc::GenericCallbackServerContext& context, std::string& certificate) {
+  AdmissionResult WhoIs(const grpc::GenericCallbackServerContext& context,
+                        std::string& certificate) {
     if (!admission_) {
       const auto& metadata = context.client_metadata();
       const auto name = metadata.find(kNameHeader);
@@ -215,10 +217,10 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       if (!admission_ || (!admission_->Refresh() && now - checked < kCheckEverybody)) continue;
       checked = now;
       for (const auto& call : Calls()) {
-        const Verdict verdict = admission_->Check(call->certificate());
-        if (verdict.good()) continue;
-        rounds_.Expel(call->who().name, verdict.reason, now);
-        call->End({grpc::StatusCode::PERMISSION_DENIED, verdict.reason});
+        const AdmissionResult result = admission_->Check(call->certificate());
+        if (result.good()) continue;
+        rounds_.Expel(call->who().name, result.reason, now);
+        call->End({grpc::StatusCode::PERMISSION_DENIED, result.reason});
       }
     }
   }

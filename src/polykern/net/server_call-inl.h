@@ -35,13 +35,13 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
                          public Rounds::Peer,
                          public std::enable_shared_from_this<ServerCall> {
  public:
-  ServerCall(Rounds& rounds, TrafficCount& traffic, Verdict who, std::string certificate)
+  ServerCall(Rounds& rounds, TrafficCount& traffic, AdmissionResult who, std::string certificate)
       : rounds_(rounds),
         traffic_(traffic),
         who_(std::move(who)),
         certificate_(std::move(certificate)) {}
 
-  const Verdict& who() const { return who_; }
+  const AdmissionResult& who() const { return who_; }
   const std::string& certificate() const { return certificate_; }
 
   // One of these begins it. It lives until OnDone, whoever else holds it, and calls `done` then.
@@ -72,7 +72,7 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
 
   Rounds& rounds_;
   TrafficCount& traffic_;
-  const Verdict who_;
+  const AdmissionResult who_;
   const std::string certificate_;
   const Rounds::Time began_ = Now();
   std::function<void()> done_;

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/store_format-inl.h"
 
@@ -276,8 +277,8 @@ void Store::CheckRoom(std::size_t numbers) const {
   constexpr std::size_t kBeside = 1000;  // of a row: less
   if (numbers <= (most - kBeside) / sizeof(double)) return;
   throw Error("the server's state has " + std::to_string(numbers * sizeof(double) / 1'000'000) +
-              " MB, a store holds " + std::to_string(most / 1'000'000) +
-              "; lower --kernels or --features");
+              " MB, a store holds " + std::to_string(most / 1'000'000) + "; lower " +
+              OptionName("kernels") + " or " + OptionName("features"));
 }
 
 std::optional<ResumePoint> Store::Resume() {

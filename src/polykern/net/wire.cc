@@ -106,10 +106,14 @@ std::string Encode(const ModelChange& change) {
   return message.SerializeAsString();
 }
 
-std::string Encode(const Rejection& rejection) {
+/// On the wire an update is accepted if there is no reason.
+std::string Encode(const Verdict& verdict) {
   v1::ServerMessage message;
-  message.mutable_verdict()->set_step(rejection.step);
-  message.mutable_verdict()->set_reason(OneLine(rejection.reason));
+  message.mutable_verdict()->set_step(verdict.step);
+  if (!verdict.accepted) {
+    message.mutable_verdict()->set_reason(verdict.reason.empty() ? "no reason is given"
+                                                                 : OneLine(verdict.reason));
+  }
   return message.SerializeAsString();
 }
 
@@ -159,7 +163,8 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
     case v1::ServerMessage::kModel:
       return GetModel(message.model());
     case v1::ServerMessage::kVerdict:
-      return Rejection{message.verdict().step(), OneLine(message.verdict().reason())};
+      return Verdict{message.verdict().step(), message.verdict().reason().empty(),
+                     OneLine(message.verdict().reason())};
     case v1::ServerMessage::kBusy:
       return Busy{message.busy().earliest_milliseconds(), message.busy().latest_milliseconds(),
                   OneLine(message.busy().reason())};
@@ -176,9 +181,7 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
 }
 
 std::size_t WeightsOf(const ModelShape& shape) {
-  if (shape.losses_per_update == 0) return 0;
-  return shape.losses_per_update == shape.blocks_per_update ? shape.blocks
-                                                            : shape.losses_per_update;
+  return shape.loss_per_block ? shape.blocks : shape.losses_per_update;
 }
 
 ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,

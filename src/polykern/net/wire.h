@@ -50,10 +50,11 @@ struct Welcome {
   bool uses_late = false;      ///< updates for earlier steps count, too
 };
 
-/// What became of an update. Without a reason it counts, and is on the server's disk.
-struct Rejection {
+/// What became of an update.
+struct Verdict {
   std::uint64_t step = 0;
-  std::string reason = {};
+  bool accepted = false;    ///< it counts, and is on the server's disk
+  std::string reason = {};  ///< why it was rejected
 };
 
 struct Busy {
@@ -64,7 +65,7 @@ struct Busy {
 
 /// Updates are those of one client, whose number is left 0: the connection tells who it is.
 using ClientMessage = std::variant<Hello, Updates, ClientReport>;
-using ServerMessage = std::variant<Welcome, ModelChange, Rejection, Busy>;
+using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 
 std::string Encode(const Hello& hello);
 /// Of one client; its number and probability are not sent.
@@ -72,7 +73,7 @@ std::string Encode(const Updates& updates);
 std::string Encode(const ClientReport& report);
 std::string Encode(const Welcome& welcome);
 std::string Encode(const ModelChange& change);
-std::string Encode(const Rejection& rejection);
+std::string Encode(const Verdict& verdict);
 std::string Encode(const Busy& busy);
 
 ClientMessage DecodeClientMessage(std::string_view bytes);

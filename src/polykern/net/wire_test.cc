@@ -79,11 +79,23 @@ TEST(Wire, CarriesWhatAServerSays) {
   EXPECT_THAT(got.model.blocks, ElementsAre(2));
   EXPECT_THAT(got.model.values, ElementsAre(1, 2, 3));
   EXPECT_THAT(got.model.weights, ElementsAre(0.25, 0.75));
-  EXPECT_EQ(std::get<Rejection>(DecodeServerMessage(Encode(Rejection{3, "no\nno"}))).reason,
+  EXPECT_EQ(std::get<Verdict>(DecodeServerMessage(Encode(Verdict{3, false, "no\nno"}))).reason,
             "no no");
   const auto busy = std::get<Busy>(DecodeServerMessage(Encode(Busy{10, 20, "full"})));
   EXPECT_EQ(busy.latest_milliseconds, 20U);
   EXPECT_EQ(std::get<ModelChange>(DecodeServerMessage(Encode(welcome.model))).step, 9U);
+}
+
+TEST(Wire, SaysWhetherAnUpdateWasAcceptedWhateverTheReason) {
+  const auto sent = [](const Verdict& verdict) {
+    return std::get<Verdict>(DecodeServerMessage(Encode(verdict)));
+  };
+  EXPECT_TRUE(sent({4, true}).accepted);
+  EXPECT_EQ(sent({4, true}).step, 4U);
+  EXPECT_EQ(sent({4, true, "never sent"}).reason, "");
+  EXPECT_FALSE(sent({4, false, "too late"}).accepted);
+  EXPECT_FALSE(sent({4, false, ""}).accepted);
+  EXPECT_NE(sent({4, false, ""}).reason, "");
 }
 
 TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
@@ -91,7 +103,7 @@ TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
       Encode(Hello{}),
       Encode(ClientReport{7, 0.25, 3}),
       Encode(SomeUpdates()),
-      Encode(Rejection{1, "x"}),
+      Encode(Verdict{1, false, "x"}),
       Encode(Busy{1, 2, "x"}),
       Encode(Welcome{1, 2, {{"key", "value"}}, {3, false, {0, 1}, {1, 2, 3, 4, 5, 6}, {1}}}),
       ""};
@@ -186,7 +198,11 @@ TEST_F(ModelOnTheWire, IsRefusedAsAWholeIfAnythingDoesNotFit) {
 
 TEST_F(ModelOnTheWire, HasAsManyWeightsAsTheLossesAreAbout) {
   EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 5}), 0U);
-  EXPECT_EQ(WeightsOf({.blocks = 9, .blocks_per_update = 2, .losses_per_update = 2}), 9U);
+  const ModelShape of_weights = {.blocks = 9, .blocks_per_update = 2, .losses_per_update = 2};
+  EXPECT_EQ(WeightsOf(of_weights), 2U) << "that it may send two kernels does not matter";
+  ModelShape of_blocks = of_weights;
+  of_blocks.loss_per_block = true;
+  EXPECT_EQ(WeightsOf(of_blocks), 9U);
   EXPECT_EQ(WeightsOf({.blocks = 1, .blocks_per_update = 1, .losses_per_update = 9}), 9U);
 }
 

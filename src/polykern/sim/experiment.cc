@@ -29,8 +29,8 @@ std::size_t ChainLength(const ExperimentOptions& options) {
 std::size_t GroupsFor(std::size_t chains, std::size_t clients, std::size_t ranks,
                       std::size_t wished) {
   if (wished > 0 && ranks % wished != 0) {
-    throw Error("--rank-groups is " + std::to_string(wished) + ", which does not divide " +
-                std::to_string(ranks) + " ranks");
+    throw Error(OptionName("rank_groups") + " is " + std::to_string(wished) +
+                ", which does not divide " + std::to_string(ranks) + " ranks");
   }
   if (wished > 0) return wished;
   constexpr std::size_t kExchange = 64;
@@ -299,10 +299,12 @@ class Execution {
 }  // namespace
 
 void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& options) {
-  if (options.repetitions == 0) throw Error("--repetitions is 0; it must be at least 1");
+  if (options.repetitions == 0)
+    throw Error(OptionName("repetitions") + " is 0; it must be at least 1");
   if (!(options.participation > 0 && options.participation <= 1)) {
     std::ostringstream text;
-    text << "--participation is " << options.participation << "; it must lie in (0, 1]";
+    text << OptionName("participation") << " is " << options.participation
+         << "; it must lie in (0, 1]";
     throw Error(text.str());
   }
   for (const Row& row : rows) CheckAlgorithm(row.algorithm, row.options);

@@ -179,7 +179,7 @@ TEST(RunAlgorithm, GivesTheBitsOfAnExperimentsFirstRepetition) {
   options.seed = 5;
   options.participation = 0.8;
   const auto expected = RunSmall(fleet, options, {RowOf(25)})[0];
-  const std::uint64_t seed = Random(5, Purpose::kRepetition, 0).Bits();
+  const std::uint64_t seed = RepetitionSeed(5);
   const auto algorithm =
       MakeAlgorithm("pof-mkl", RowOf(25).options, {fleet.dimension(), fleet.steps(), seed});
   for (const std::size_t threads : {1U, 3U}) {

@@ -70,15 +70,15 @@ std::vector<double> FromBits(const SortedJson& bits) {
 
 std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
                                    std::size_t repetition) {
-  // Mixed, so that neighbouring seeds and repetitions share nothing.
-  const std::uint64_t own_seed = Random(seed, Purpose::kRepetition, repetition).Bits();
-  return MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps(), own_seed});
+  return MakeAlgorithm(row.algorithm, row.options,
+                       {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition)});
 }
 
 void CheckBudget(const Row& row, std::uint64_t numbers) {
   if (numbers <= row.options.budget) return;
-  throw Error("--budget is " + std::to_string(row.options.budget) + ", but a client of " +
-              row.algorithm + " sends " + std::to_string(numbers) + " numbers in a step");
+  throw Error(OptionName("budget") + " is " + std::to_string(row.options.budget) +
+              ", but a client of " + row.algorithm + " sends " + std::to_string(numbers) +
+              " numbers in a step");
 }
 
 Repetition RunRepetition(const Stream& stream, const Row& row, const Algorithm& algorithm,
@@ -147,7 +147,7 @@ Repetition RunRepetition(const Stream& stream, const Row& row, const Algorithm& 
     return run;
   }
   if (run.traffic.messages == 0) {
-    throw Error("no client took part in any step; raise --participation");
+    throw Error("no client took part in any step; raise " + OptionName("participation"));
   }
   run.over_bound = static_cast<std::size_t>(sums[1]);
   run.unit_losses = sums[2] == 0;

@@ -301,7 +301,7 @@ void CheckWritable(const std::string& folder) {
   if (error || !fs::is_directory(folder) || access(folder.c_str(), W_OK | X_OK) != 0) {
     throw Error("cannot write to the folder '" + folder +
                 "': " + (!error && !fs::is_directory(folder) ? "it is not a folder" : what) +
-                "; choose another with --out");
+                "; choose another with " + OptionName("out"));
   }
 }
 

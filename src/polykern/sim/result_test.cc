@@ -164,7 +164,7 @@ TEST_F(ResultFile, ReplacesAFileWholeAndLeavesNothingElse) {
 TEST_F(ResultFile, SaysWhyAFolderCannotBeUsed) {
   std::ofstream(folder_ / "file") << "x";
   const auto on_a_file = [&] { CheckWritable((folder_ / "file").string()); };
-  EXPECT_THAT(on_a_file, ThrowsMessage<Error>(HasSubstr("--out")));
+  EXPECT_THAT(on_a_file, ThrowsMessage<Error>(HasSubstr("choose another with out")));
   const auto below_a_file = [&] { CheckWritable((folder_ / "file" / "sub").string()); };
   EXPECT_THAT(below_a_file, ThrowsMessage<Error>(HasSubstr("file/sub")));
 }

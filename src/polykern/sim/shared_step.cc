@@ -38,6 +38,7 @@ SharedStep::SharedStep(const Algorithm& algorithm, ClientRange own, Communicator
 void SharedStep::Receive(const Updates& updates, std::size_t lane) {
   if (alone() || sums_) return coordinator_.Receive(updates, lane);
   coordinator_.Check(updates);
+  coordinator_.MarkAnswered(updates);
   for (std::size_t b = 0; b < updates.blocks.size(); ++b) {
     Words& to = on_the_way_[lane][OwnerOf(updates.blocks[b])];
     to.push_back(updates.blocks[b]);
@@ -99,7 +100,7 @@ void SharedStep::Commit(std::uint64_t participants, const RunJobs& run) {
   try {
     coordinator_.Commit(participants, run);
   } catch (const Error& error) {
-    failure = error.what();
+    failure = error.marked();
   }
   ShareModel(failure);
 }

@@ -49,7 +49,8 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   assert(options.ranks != nullptr || clients.size() == stream.clients());
   if (stream.clients() > ExactSum::kMaxTerms) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
-                std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower --clients");
+                std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower " +
+                OptionName("clients"));
   }
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
@@ -69,7 +70,7 @@ void Simulation::Step() {
     workers_.Run((clients_.size() + kBlock - 1) / kBlock,
                  [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
   } catch (const Error& error) {
-    failure = error.what();
+    failure = error.marked();
   }
   Totals& all = totals_.front();
   for (const Totals& totals : std::span(totals_).subspan(1)) {

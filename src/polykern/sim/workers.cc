@@ -44,8 +44,8 @@ Workers::Workers(std::size_t threads) {
   } catch (const std::system_error&) {
     const std::size_t started = threads_.size() + 1;
     Stop();
-    throw Error("the system allows only " + std::to_string(started) +
-                " threads here; lower --threads");
+    throw Error("the system allows only " + std::to_string(started) + " threads here; lower " +
+                OptionName("threads"));
   }
 }
 

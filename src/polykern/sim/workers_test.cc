@@ -62,7 +62,7 @@ TEST(Workers, SayHowManyThreadsTheSystemAllows) {
     message = error.what();
   }
   ASSERT_EQ(setrlimit(RLIMIT_AS, &old), 0);
-  EXPECT_THAT(message, testing::HasSubstr("lower --threads"));
+  EXPECT_THAT(message, testing::HasSubstr("lower threads"));
 }
 
 TEST(Workers, OneWorkerUsesTheCallersThread) {
