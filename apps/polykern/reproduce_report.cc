@@ -18,7 +18,7 @@ std::vector<bool> Protocols(const PaperRow& row) {
 
 /// True if a table has this row.
 bool Has(std::string_view table, const PaperRow& row) {
-  const PaperFigures& any = row.published.front();
+  const PaperFigures& any = row.published.begin()->second;  // all are alike in this
   return table == "table1" || (table == "table3" ? any.mse.deviation > 0 : any.regret.has_value());
 }
 
@@ -32,7 +32,7 @@ constexpr std::size_t kFigure2Kernels[] = {1, 25};
 
 Comparison CompareRow(std::string_view table, const PaperRow& row, bool carried,
                       const PaperData& data, const Json& run) {
-  const PaperFigures& paper = row.published[data.index];
+  const PaperFigures& paper = row.published.at(data.recipe->name);
   const double steps = run["steps"].get<double>();
   Comparison c;
   c.table = table;
