@@ -96,6 +96,14 @@ std::string Fixed(double value, int digits) {
   return text.str();
 }
 
+std::string PlusMinus(const Spread& spread, double unit) {
+  return Fixed(unit * spread.mean, 2) + " +- " + Fixed(unit * spread.deviation, 2);
+}
+
+std::string OrDash(std::size_t count) {
+  return count > 0 ? std::to_string(count) : "-";
+}
+
 std::string Count(std::size_t count, const std::string& thing) {
   return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "polykern/core/metrics.h"
 #include "polykern/sim/experiment.h"
 
 namespace polykern {
@@ -56,6 +58,12 @@ std::string FormatTable(const std::vector<std::string>& header,
 
 /// A number with so many digits after the point.
 std::string Fixed(double value, int digits);
+
+/// "1.23 +- 0.45", both times `unit`.
+std::string PlusMinus(const Spread& spread, double unit = 1);
+
+/// A count; "-" for none.
+std::string OrDash(std::size_t count);
 
 /// "1 client", "2 clients".
 std::string Count(std::size_t count, const std::string& thing);

@@ -59,7 +59,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() != 0) return;
 
   const bool markdown = options.format == "markdown";
-  PaperRuns::Json reproduction = PaperRuns::Json::array();
+  std::vector<Comparison> reproduction;
   std::string shown;
   std::string files;
   const auto write = [&](const std::string& name, const std::string& text) {
@@ -73,8 +73,8 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
         const auto more = Compare(exhibit, one, runs);
         rows.insert(rows.end(), more.begin(), more.end());
       }
-      for (const PaperRuns::Json& entry : ReproductionJson(rows)) reproduction.push_back(entry);
-      write(exhibit + ".csv", CsvText(FullTable(rows)));
+      reproduction.insert(reproduction.end(), rows.begin(), rows.end());
+      write(exhibit + ".csv", CsvText(FullTable(exhibit, rows)));
       write(exhibit + ".md", ReadableTable(exhibit, rows, true));
       shown += ReadableTable(exhibit, rows, markdown) + "\n";
       continue;
@@ -88,7 +88,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   }
   PaperRuns::Json result = {{"polykern", Version()}, {"command", options.command}};
   result.update(runs.Result());
-  result["reproduction"] = reproduction;
+  result["reproduction"] = PaperRuns::Json::parse(ReproductionJson(reproduction));
   const std::string json =
       ReadableJson(result.dump(1, ' ', false, PaperRuns::Json::error_handler_t::replace)) + "\n";
   write("result.json", json);

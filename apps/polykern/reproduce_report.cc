@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "console.h"
 #include "polykern/algorithms/registry.h"
@@ -18,7 +19,7 @@ std::vector<bool> Protocols(const PaperRow& row) {
 
 /// True if a table has this row.
 bool Has(std::string_view table, const PaperRow& row) {
-  const PaperFigures& any = row.published.front();
+  const PaperFigures& any = row.published.begin()->second;  // all are alike in this
   return table == "table1" || (table == "table3" ? any.mse.deviation > 0 : any.regret.has_value());
 }
 
@@ -32,12 +33,12 @@ constexpr std::size_t kFigure2Kernels[] = {1, 25};
 
 Comparison CompareRow(std::string_view table, const PaperRow& row, bool carried,
                       const PaperData& data, const Json& run) {
-  const PaperFigures& paper = row.published[data.index];
+  const PaperFigures& paper = row.published.at(data.recipe->name);
   const double steps = run["steps"].get<double>();
   Comparison c;
   c.table = table;
   c.row = &row;
-  c.data = &data;
+  c.data = data.recipe->name;
   c.carried = carried;
   c.diverged = run.contains("diverged");
   if (table == "table4") {
@@ -73,49 +74,84 @@ Comparison CompareRow(std::string_view table, const PaperRow& row, bool carried,
   return c;
 }
 
-std::string PlusMinus(const Spread& spread) {
-  return Fixed(spread.mean, 2) + " +- " + Fixed(spread.deviation, 2);
-}
-
-std::string OrDash(std::size_t count) {
-  return count > 0 ? std::to_string(count) : "-";
-}
-
 const char* Weights(bool carried) {
   return carried ? "carried" : "reset";
 }
 
-std::vector<std::string> Header(std::string_view table) {
-  std::vector<std::string> header = {"algorithm", "M", "D", "weights"};
-  if (table == "table4") {
-    header.insert(header.end(), {"regret published", "measured (14)", "deviation",
-                                 "T x MSE published", "measured"});
-  } else {
-    header.insert(header.end(), {"MSE x 1e-3 published", "measured", "deviation"});
-    if (table == "table1") header.insert(header.end(), {"seconds published", "measured"});
-  }
-  header.emplace_back("reproduced");
-  return header;
+std::size_t KernelsOf(const Comparison& c) {
+  return UplinkOf(c.row->row.algorithm, c.row->row.options).kernels;
+}
+std::size_t FeaturesOf(const Comparison& c) {
+  return FeaturesOf(c.row->row.algorithm, c.row->row.options);
 }
 
-std::vector<std::string> CellsOf(const Comparison& c, const std::string& mark) {
-  const Row& row = c.row->row;
-  const bool plain = c.table == "table1";
-  std::vector<std::string> cells = {
-      c.row->title,
-      OrDash(UplinkOf(row.algorithm, row.options).kernels),
-      OrDash(FeaturesOf(row.algorithm, row.options)),
-      c.row->private_weights ? Weights(c.carried) : "-",
-      plain ? Fixed(c.published.mean, 2) : PlusMinus(c.published),
-      PlusMinus(c.measured),
-      (c.deviation > 0 ? "+" : "") + Fixed(100 * c.deviation, 1) + " %"};
-  if (c.table == "table1") {
-    cells.insert(cells.end(), {Fixed(c.published_cost, 2), Fixed(c.cost, 5)});
-  } else if (c.table == "table4") {
-    cells.insert(cells.end(), {Fixed(c.published_cost, 2), Fixed(c.cost, 2)});
+/// A column of some tables.
+struct PaperColumn {
+  const char* header;
+  std::string (*cell)(const Comparison& c);
+  std::string_view tables = "table1 table3 table4";
+};
+
+/// For readers; whether it is reproduced comes last, with its note.
+constexpr PaperColumn kReadable[] = {
+    {"algorithm", [](const Comparison& c) { return c.row->title; }},
+    {"M", [](const Comparison& c) { return OrDash(KernelsOf(c)); }},
+    {"D", [](const Comparison& c) { return OrDash(FeaturesOf(c)); }},
+    {"weights",
+     [](const Comparison& c) {
+       return std::string(c.row->private_weights ? Weights(c.carried) : "-");
+     }},
+    {"MSE x 1e-3 published", [](const Comparison& c) { return Fixed(c.published.mean, 2); },
+     "table1"},
+    {"MSE x 1e-3 published", [](const Comparison& c) { return PlusMinus(c.published); }, "table3"},
+    {"regret published", [](const Comparison& c) { return PlusMinus(c.published); }, "table4"},
+    {"measured", [](const Comparison& c) { return PlusMinus(c.measured); }, "table1 table3"},
+    {"measured (14)", [](const Comparison& c) { return PlusMinus(c.measured); }, "table4"},
+    {"deviation",
+     [](const Comparison& c) {
+       return (c.deviation > 0 ? "+" : "") + Fixed(100 * c.deviation, 1) + " %";
+     }},
+    {"seconds published", [](const Comparison& c) { return Fixed(c.published_cost, 2); }, "table1"},
+    {"measured", [](const Comparison& c) { return Fixed(c.cost, 5); }, "table1"},
+    {"T x MSE published", [](const Comparison& c) { return Fixed(c.published_cost, 2); }, "table4"},
+    {"measured", [](const Comparison& c) { return Fixed(c.cost, 2); }, "table4"},
+};
+
+/// For programs.
+constexpr PaperColumn kFull[] = {
+    {"data", [](const Comparison& c) { return c.data; }},
+    {"algorithm", [](const Comparison& c) { return c.row->title; }},
+    {"M", [](const Comparison& c) { return OrDash(KernelsOf(c)); }},
+    {"D", [](const Comparison& c) { return OrDash(FeaturesOf(c)); }},
+    {"weights", [](const Comparison& c) { return std::string(Weights(c.carried)); }},
+    {"published", [](const Comparison& c) { return NumberText(c.published.mean); }},
+    {"published_std",
+     [](const Comparison& c) {
+       return c.published.deviation > 0 ? NumberText(c.published.deviation) : "";
+     }},
+    {"measured", [](const Comparison& c) { return NumberText(c.measured.mean); }},
+    {"measured_std", [](const Comparison& c) { return NumberText(c.measured.deviation); }},
+    {"deviation", [](const Comparison& c) { return NumberText(c.deviation); }},
+    {"reproduced", [](const Comparison& c) { return std::string(c.reproduced ? "yes" : "no"); }},
+    {"note", [](const Comparison& c) { return c.note; }},
+    {"published_seconds", [](const Comparison& c) { return NumberText(c.published_cost); },
+     "table1"},
+    {"seconds", [](const Comparison& c) { return NumberText(c.cost); }, "table1"},
+    {"published_steps_x_mse", [](const Comparison& c) { return NumberText(c.published_cost); },
+     "table4"},
+    {"steps_x_mse", [](const Comparison& c) { return NumberText(c.cost); }, "table4"},
+};
+
+TextTable MakeTable(std::span<const PaperColumn> columns, std::string_view table,
+                    std::span<const Comparison> rows) {
+  TextTable made;
+  made.rows.resize(rows.size());
+  for (const PaperColumn& column : columns) {
+    if (column.tables.find(table) == std::string_view::npos) continue;
+    made.header.emplace_back(column.header);
+    for (std::size_t i = 0; i < rows.size(); ++i) made.rows[i].push_back(column.cell(rows[i]));
   }
-  cells.push_back(mark);
-  return cells;
+  return made;
 }
 
 std::string Heading(std::string_view table) {
@@ -216,17 +252,20 @@ std::string ReadableTable(std::string_view table, const std::vector<Comparison>&
   if (table == "table4") text += std::string(RegretRemark()) + "\n\n";
   std::vector<std::string> notes;
   for (std::size_t first = 0; first < rows.size();) {
-    const std::string& name = rows[first].data->recipe->name;
-    TextTable block{.header = Header(table)};
+    const std::string& name = rows[first].data;
     std::size_t next = first;
-    for (; next < rows.size() && rows[next].data->recipe->name == name; ++next) {
+    while (next < rows.size() && rows[next].data == name) ++next;
+    const auto section = std::span(rows).subspan(first, next - first);
+    TextTable block = MakeTable(kReadable, table, section);
+    block.header.emplace_back("reproduced");
+    for (std::size_t i = 0; i < section.size(); ++i) {
       std::string mark = "yes";
-      if (!rows[next].reproduced) {
-        auto note = std::ranges::find(notes, rows[next].note);
-        if (note == notes.end()) note = notes.insert(note, rows[next].note);
+      if (!section[i].reproduced) {
+        auto note = std::ranges::find(notes, section[i].note);
+        if (note == notes.end()) note = notes.insert(note, section[i].note);
         mark = "no (" + std::to_string(note - notes.begin() + 1) + ")";
       }
-      block.rows.push_back(CellsOf(rows[next], mark));
+      block.rows[i].push_back(std::move(mark));
     }
     first = next;
     text += (markdown ? "### " : "") + name + "\n\n" +
@@ -239,74 +278,8 @@ std::string ReadableTable(std::string_view table, const std::vector<Comparison>&
   return text;
 }
 
-TextTable FullTable(const std::vector<Comparison>& rows) {
-  TextTable table;
-  table.header = {"data",
-                  "algorithm",
-                  "M",
-                  "D",
-                  "weights",
-                  "published",
-                  "published_std",
-                  "measured",
-                  "measured_std",
-                  "deviation",
-                  "reproduced",
-                  "note"};
-  if (!rows.empty() && rows.front().table == "table1") {
-    table.header.insert(table.header.end(), {"published_seconds", "seconds"});
-  } else if (!rows.empty() && rows.front().table == "table4") {
-    table.header.insert(table.header.end(), {"published_steps_x_mse", "steps_x_mse"});
-  }
-  for (const Comparison& c : rows) {
-    const Row& row = c.row->row;
-    std::vector<std::string> cells = {
-        c.data->recipe->name,
-        c.row->title,
-        OrDash(UplinkOf(row.algorithm, row.options).kernels),
-        OrDash(FeaturesOf(row.algorithm, row.options)),
-        Weights(c.carried),
-        NumberText(c.published.mean),
-        c.published.deviation > 0 ? NumberText(c.published.deviation) : "",
-        NumberText(c.measured.mean),
-        NumberText(c.measured.deviation),
-        NumberText(c.deviation),
-        c.reproduced ? "yes" : "no",
-        c.note};
-    if (table.header.size() > cells.size()) {
-      cells.insert(cells.end(), {NumberText(c.published_cost), NumberText(c.cost)});
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
-}
-
-PaperRuns::Json ReproductionJson(const std::vector<Comparison>& rows) {
-  Json list = Json::array();
-  for (const Comparison& c : rows) {
-    const Row& row = c.row->row;
-    const std::size_t kernels = UplinkOf(row.algorithm, row.options).kernels;
-    const bool spread = c.published.deviation > 0;
-    Json entry = {{"table", c.table},
-                  {"row", c.row->title},
-                  {"kernels_per_upload", kernels > 0 ? Json(kernels) : Json()},
-                  {"data", c.data->recipe->name},
-                  {"weights", Weights(c.carried)},
-                  {"published", c.published.mean},
-                  {"published_std", spread ? Json(c.published.deviation) : Json()},
-                  {"measured", c.measured.mean},
-                  {"measured_std", c.measured.deviation},
-                  {"deviation", c.deviation},
-                  {"reproduced", c.reproduced},
-                  {"note", c.note}};
-    if (c.table != "table3") {
-      const std::string what = c.table == "table1" ? "seconds" : "steps_x_mse";
-      entry["published_" + what] = c.published_cost;
-      entry[what] = c.cost;
-    }
-    list.push_back(std::move(entry));
-  }
-  return list;
+TextTable FullTable(std::string_view table, const std::vector<Comparison>& rows) {
+  return MakeTable(kFull, table, rows);
 }
 
 Figure MakeFigure(std::string_view figure, const PaperData& data, const PaperRuns& runs) {

@@ -14,6 +14,7 @@
 #include "polykern/data/published.h"
 #include "polykern/data/source.h"
 #include "polykern/data/text.h"
+#include "polykern/sim/paper.h"
 #include "polykern/sim/result.h"
 #include "polykern/sim/text_table.h"
 #include "polykern/sim/workers.h"
@@ -64,17 +65,20 @@ double Cost(const Row& row) {
 
 std::vector<PaperData> FindPaperData(const std::vector<std::string>& names,
                                      const std::string& data_dir) {
-  for (const std::string& name : names) FindRecipe(name);  // throws for one that does not exist
+  for (const std::string& name : names) {
+    FindRecipe(name);  // throws for one that does not exist
+    if (!InPaper(name)) throw Error("the paper has no figures of '" + name + "'");
+  }
   std::vector<PaperData> found;
   std::string absent;
-  for (std::size_t i = 0; i < Recipes().size(); ++i) {
-    const Recipe& recipe = Recipes()[i];
+  for (const Recipe& recipe : Recipes()) {
+    if (!InPaper(recipe.name)) continue;
     if (!names.empty() && std::ranges::find(names, recipe.name) == names.end()) continue;
     std::string settings = DataSettings(recipe, data_dir);
     if (settings.empty()) {
       absent += (absent.empty() ? "" : " ") + recipe.name;
     } else {
-      found.push_back({&recipe, i, std::move(settings)});
+      found.push_back({&recipe, std::move(settings)});
     }
   }
   if (found.empty()) {

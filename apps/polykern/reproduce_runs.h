@@ -17,13 +17,12 @@ namespace polykern {
 /// A data set whose files are all there, as published.
 struct PaperData {
   const Recipe* recipe = nullptr;
-  std::size_t index = 0;      ///< among the recipes, and in PaperRow::published
   std::string settings = {};  ///< everything that decides its samples, but the seed
 };
 
-/// Those of the named data sets that are in the folder. What is absent is told on standard error,
-/// with the command that gets it. Throws Error if none is there, or a file of one is missing or
-/// altered.
+/// Those of the named data sets, or of all that the paper has, that are in the folder. What is
+/// absent is told on standard error, with the command that gets it. Throws Error if none is there,
+/// if the paper does not have one that is named, or a file of one is missing or altered.
 std::vector<PaperData> FindPaperData(const std::vector<std::string>& names,
                                      const std::string& data_dir);
 

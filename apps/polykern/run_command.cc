@@ -94,31 +94,40 @@ std::string DescribeSource(const Source& source, const RunOptions& options, std:
   return text;
 }
 
+/// A column of the table.
+struct RunColumn {
+  const char* header;
+  std::string (*cell)(const RowResult& r);
+  const char* diverged = "-";  // shown of a run that diverged; null: the cell
+  bool of_ranks = false;       // only if there are several
+};
+
+constexpr RunColumn kRunColumns[] = {
+    {"algorithm", [](const RowResult& r) { return r.row.algorithm; }, nullptr},
+    {"M", [](const RowResult& r) { return OrDash(r.kernels); }, nullptr},
+    {"D", [](const RowResult& r) { return OrDash(r.features); }, nullptr},
+    {"MSE x 1e-3", [](const RowResult& r) { return PlusMinus(r.mse, 1e3); }, "diverged"},
+    {"regret", [](const RowResult& r) { return r.has_regret ? PlusMinus(r.regret) : "-"; }},
+    {"bound", [](const RowResult& r) { return r.regret_bound ? Fixed(*r.regret_bound, 1) : "-"; }},
+    {"numbers up", [](const RowResult& r) { return std::to_string(r.uplink_numbers); }},
+    {"up", [](const RowResult& r) { return Bytes(r.uplink_bytes); }},
+    {"down", [](const RowResult& r) { return Bytes(r.downlink_bytes); }},
+    {"us/sample", [](const RowResult& r) { return Fixed(r.microseconds_per_sample(), 2); }},
+    {"rank sends", [](const RowResult& r) { return Bytes(r.rank_bytes); }, "-", true},  // in a step
+};
+
 std::string ResultTable(const std::vector<RowResult>& results, bool ranks) {
-  std::vector<std::vector<std::string>> cells;
-  for (const RowResult& r : results) {
-    std::vector<std::string> row = {r.row.algorithm,
-                                    r.kernels > 0 ? std::to_string(r.kernels) : "-",
-                                    r.features > 0 ? std::to_string(r.features) : "-"};
-    if (r.divergence) {
-      row.emplace_back("diverged");
-      row.resize(ranks ? 11 : 10, "-");
-    } else {
-      const double samples = static_cast<double>(std::max<std::uint64_t>(r.samples, 1));
-      row.insert(
-          row.end(),
-          {Fixed(1e3 * r.mse.mean, 2) + " +- " + Fixed(1e3 * r.mse.deviation, 2),
-           r.has_regret ? Fixed(r.regret.mean, 2) + " +- " + Fixed(r.regret.deviation, 2) : "-",
-           r.regret_bound ? Fixed(*r.regret_bound, 1) : "-", std::to_string(r.uplink_numbers),
-           Bytes(r.uplink_bytes), Bytes(r.downlink_bytes), Fixed(1e6 * r.seconds / samples, 2)});
-      if (ranks) row.push_back(Bytes(r.rank_bytes));
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows(results.size());
+  for (const RunColumn& column : kRunColumns) {
+    if (column.of_ranks && !ranks) continue;
+    header.emplace_back(column.header);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool lost = results[i].divergence && column.diverged != nullptr;
+      rows[i].push_back(lost ? column.diverged : column.cell(results[i]));
     }
-    cells.push_back(std::move(row));
   }
-  std::vector<std::string> header = {"algorithm", "M",          "D",  "MSE x 1e-3", "regret",
-                                     "bound",     "numbers up", "up", "down",       "us/sample"};
-  if (ranks) header.emplace_back("rank sends");  // in a step
-  return FormatTable(header, cells);
+  return FormatTable(header, rows);
 }
 
 /// The algorithm of a row and what tells it from its neighbours.

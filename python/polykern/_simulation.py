@@ -21,7 +21,8 @@ class Result:
     step_mse, step_regret (T,): means over the clients, step by step. regret_bound: Theorem 2's, or None.
     uplink_numbers: the most a client sent in a step; uplink_bytes, downlink_bytes: per client and step.
     fingerprint: of every bit of every prediction and of the final model, as in result.json.
-    divergence: None, or where and why the run ended early.
+    divergence: None, or where and why the run ended early. Every other plain value of a run in result.json
+    (docs/result.md) is here under the same name, such as regret_mean.
     """
 
     def __init__(self, fields):

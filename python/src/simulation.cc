@@ -1,8 +1,8 @@
 // A whole federation in one process: the simulator of sim/ over NumPy's arrays.
 
-#include <array>
 #include <cmath>
-#include <cstdio>
+#include <string>
+#include <vector>
 
 #include <pybind11/stl.h>
 
@@ -106,6 +106,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
 
   SingleRun run;
   std::string json;
+  std::vector<RunValue> values;
   WithoutGil([&] {
     const auto algorithm = learner.Make(horizon, experiment.seed);
     run = RunAlgorithm(*source.stream, row, *algorithm, options);
@@ -115,6 +116,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
     SourceOptions source_options;
     source_options.seed = experiment.seed;
     json = ResultJson(source, source_options, experiment, {run.result}, "polykern.simulate");
+    values = RunValues(run.result, *source.stream, experiment);
   });
 
   const RowResult& r = run.result;
@@ -123,23 +125,16 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   const auto list = [](const std::vector<double>& numbers) {
     return Taken<double>({static_cast<py::ssize_t>(numbers.size())}, numbers);
   };
+  // Every plain value of the run in result.json, but with the seconds that passed.
   py::dict result;
-  result["algorithm"] = learner.name;
+  for (const RunValue& one : values) result[py::str(one.name)] = py::cast(one.value);
+  result["seconds"] = run.seconds;
   result["predictions"] = Taken<double>({steps, clients}, std::move(run.predictions));
-  result["mse"] = r.mse.mean;
   result["regret"] = r.client_regret.empty()
                          ? list(std::vector<double>(a.shape.clients, std::nan("")))
                          : list(r.client_regret);
-  result["regret_bound"] = r.regret_bound;
-  result["seconds"] = run.seconds;
   result["step_mse"] = list(r.step_mse);
   result["step_regret"] = list(r.step_regret);
-  result["uplink_numbers"] = r.uplink_numbers;
-  result["uplink_bytes"] = r.uplink_bytes;
-  result["downlink_bytes"] = r.downlink_bytes;
-  std::array<char, 17> hex{};
-  std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(r.fingerprint));
-  result["fingerprint"] = hex.data();
   result["divergence"] = r.divergence
                              ? py::object(py::str("step " + std::to_string(r.divergence->step + 1) +
                                                   ": " + r.divergence->message))

@@ -63,7 +63,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
   AlgorithmOptions options;
   options.kernels_per_upload = per_upload;
   options.exploration = xi;
-  options.loss.kind = loss;
+  options.loss = loss;
   options.regularization = 1e-3;
   // The constant rate of the paper, for a step that the slowest bins (1 / p = 510) survive.
   options.learning_rate =
@@ -86,7 +86,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
                                                      : "logistic";
   slow::Federation reference(
       InDouble(*bank), kClients,
-      {per_upload, xi, *options.learning_rate, 0.5, 1e-3, loss_name, options.loss.delta, anytime});
+      {per_upload, xi, *options.learning_rate, 0.5, 1e-3, loss_name, options.huber_delta, anytime});
 
   Random random(3, Purpose::kTest);
   std::vector<double> ours;

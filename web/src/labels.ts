@@ -1,36 +1,38 @@
 // What a run is called: its algorithm, and the settings that tell it from the other runs.
 import type { Run } from "./model";
 
+/// An option by which runs can be told apart, and how it is called; "": its value says it.
+export type Label = [option: string, label: string];
+
 type Part = (run: Run) => string;
 
-function option(name: string, shown = name.replaceAll("_", " ")): Part {
+function option([name, label]: Label): Part {
   return (run) => {
     const value = run.options[name];
-    return value === null || value === undefined ? "" : `${shown} ${String(value)}`;
+    return value === null || value === undefined ? "" : `${label} ${String(value)}`.trim();
   };
 }
 
-// In the order in which they are tried.
-const PARTS: Part[] = [
-  (run) => (run.kernels_per_upload === null ? "" : `M = ${run.kernels_per_upload}`),
-  (run) => (run.features === null ? "" : `D = ${run.features}`),
-  (run) => (run.options.weights === "carried" ? "carried" : "reset"),
-  option("exploration", "xi"),
-  ...["schedule", "learning_rate", "weight_rate", "meta_rate", "inner_rate", "regularization", "loss", "dictionary",
-    "kernels", "weighting", "ridge", "forgetting", "refresh", "experts", "budget", "participation", "seed"].map((name) => option(name)),
-  (run) => `${run.clients} clients`,
-  (run) => `${run.steps} steps`,
-  (run) => `${run.repetitions} draws`,
-  (run) => run.source,
-];
+/// In the order in which they are tried.
+function parts(labels: Label[]): Part[] {
+  return [
+    (run) => (run.kernels_per_upload === null ? "" : `M = ${run.kernels_per_upload}`),
+    (run) => (run.features === null ? "" : `D = ${run.features}`),
+    ...labels.map(option),
+    (run) => `${run.clients} clients`,
+    (run) => `${run.steps} steps`,
+    (run) => `${run.repetitions} draws`,
+    (run) => run.source,
+  ];
+}
 
 /// Gives every run its label, the colour of its algorithm, and a dash among the runs of the same algorithm.
-export function labelRuns(runs: Run[]): void {
+export function labelRuns(runs: Run[], labels: Label[]): void {
   const algorithms = [...new Set(runs.map((run) => run.algorithm))];
   for (const algorithm of algorithms) {
     const own = runs.filter((run) => run.algorithm === algorithm);
     for (const run of own) run.label = algorithm;
-    for (const part of PARTS) {
+    for (const part of parts(labels)) {
       const told = new Set(own.map((run) => run.label)).size;
       if (told === own.length) break;
       if (new Set(own.map((run) => `${run.label}, ${part(run)}`)).size === told) continue; // tells no more apart

@@ -1,29 +1,69 @@
-// From the text in the page to groups of runs. The program checked every field before it wrote the page;
-// what somebody changed since gives an error that names the field, never an empty page.
-import { labelRuns } from "./labels";
+// From the text in the page to groups of runs. The program checked every field before it wrote the page, and wrote the
+// schema beside the results; what somebody changed since gives an error that names the field, never an empty page.
+import { type Label, labelRuns } from "./labels";
 import type { Comparison, Data, Group, Run, Source } from "./model";
 
-type Fields = Record<string, unknown>;
+type Json = Record<string, unknown>;
 
-function need(object: unknown, path: string, fields: Record<string, string>): Fields {
-  if (typeof object !== "object" || object === null) throw new Error(`'${path}' must be an object`);
-  const found = object as Fields;
-  for (const [field, kinds] of Object.entries(fields)) {
-    const value = found[field];
-    const kind = value === null ? "null" : Array.isArray(value) ? "list" : typeof value;
-    if (value === undefined) throw new Error(`'${path}.${field}' is missing`);
-    if (!kinds.split(" ").includes(kind)) throw new Error(`'${path}.${field}' must be: ${kinds.replaceAll(" ", " or ")}`);
-  }
-  return found;
+interface Field {
+  type: "text" | "number" | "truth" | "object";
+  object?: string; // what an object holds
+  null?: "may be" | "if diverged" | "items";
+  shape?: string[]; // of lists: the fields whose lists are as long
+  optional?: true;
+}
+type Schema = Record<string, { fields: Record<string, Field> }>;
+
+const TYPES = { text: "string", number: "number", truth: "boolean", object: "object" };
+
+function need(right: boolean, path: string, what: string): void {
+  if (!right) throw new Error(`'${path}' ${what}`);
 }
 
-const RUN = {
-  algorithm: "string", kernels_per_upload: "number null", features: "number null", clients: "number", steps: "number", repetitions: "number", mse: "number null", mse_std: "number null",
-  regret_mean: "number null", regret_std: "number null", regret_bound: "number null", uplink_numbers: "number",
-  uplink_bytes: "number", seconds: "number", microseconds_per_sample: "number", options: "object", curves: "object",
-  client_regret: "list null", client_weights: "object null",
-};
-const DATA = { name: "string", target: "string", clients: "number", steps: "number", sites: "list" };
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/// A field's value or, at `level`, an item of its lists.
+function checkValue(schema: Schema, object: Json, field: Field, value: unknown, level: number, path: string): void {
+  const length = field.shape?.[level];
+  if (value === null) {
+    const may = field.null === "items" ? length === undefined : level === 0 && (field.null === "may be" || (field.null === "if diverged" && "diverged" in object));
+    return need(may, path, "must not be null");
+  }
+  if (length !== undefined) {
+    const list = Array.isArray(value) ? value : [];
+    need(Array.isArray(value) && list.length === (object[length] as unknown[]).length, path, `must be a list as long as ${length}`);
+    return list.forEach((item, i) => checkValue(schema, object, field, item, level + 1, `${path}[${i}]`));
+  }
+  need(typeof value === TYPES[field.type], path, `must be: ${field.type}`);
+  if (field.object !== undefined) check(schema, value, field.object, path);
+}
+
+/// Throws unless a value is an object as the schema has it.
+function check(schema: Schema, object: unknown, type: string, path: string): void {
+  if (!isObject(object)) throw new Error(`'${path}' must be an object`);
+  for (const [name, field] of Object.entries((schema[type] as Schema[string]).fields)) {
+    const at = `${path}.${name}`;
+    if (name in object) checkValue(schema, object, field, object[name], 0, at);
+    else need(field.optional === true, at, "is missing");
+  }
+}
+
+function textOf(value: unknown, path: string): string {
+  need(typeof value === "string", path, "must be a text");
+  return value as string;
+}
+
+function listOf(value: unknown, path: string): unknown[] {
+  need(Array.isArray(value), path, "must be a list");
+  return value as unknown[];
+}
+
+function checked<T>(schema: Schema, type: string, list: unknown[], path: string): T[] {
+  list.forEach((one, i) => check(schema, one, type, `${path}[${i}]`));
+  return list as T[];
+}
 
 function groupOf(groups: Map<string, Group>, data: Data, source: Source): Group {
   const key = JSON.stringify([data.name, data.target]);
@@ -37,33 +77,33 @@ function groupOf(groups: Map<string, Group>, data: Data, source: Source): Group 
 }
 
 export function readGroups(text: string): Group[] {
-  const results: unknown = JSON.parse(text);
-  if (!Array.isArray(results) || results.length === 0) throw new Error("there is no result in this page");
+  const content: unknown = JSON.parse(text);
+  if (!isObject(content) || !isObject(content.schema)) throw new Error("there is no result in this page");
+  const schema = content.schema as unknown as Schema;
+  const results = listOf(content.results, "results");
+  if (results.length === 0) throw new Error("there is no result in this page");
   const groups = new Map<string, Group>();
   results.forEach((entry, r) => {
     const at = `results[${r}]`;
-    const { name, result } = need(entry, at, { name: "string", result: "object" });
-    const fields = need(result, `${at}.result`, { polykern: "string", command: "string", data: "object list", runs: "list" });
-    const source: Source = { name: name as string, version: fields.polykern as string, command: fields.command as string };
-    const data = (Array.isArray(fields.data) ? fields.data : [fields.data]).map((one, i) => need(one, `${at}.data[${i}]`, DATA) as Data);
-    (fields.runs as unknown[]).forEach((one, i) => {
-      const path = `${at}.runs[${i}]`;
-      const run = need(one, path, RUN) as unknown as Run & { data?: string };
-      need(run.options, `${path}.options`, { exploration: "number", budget: "number", weights: "string" });
-      need(run.curves, `${path}.curves`, { step: "list", mse: "list", regret: "list" });
-      const own = run.data === undefined ? data[0] : data.find((d) => d.name === run.data);
-      if (own === undefined) throw new Error(`'${path}.data' names no data set of this result`);
+    if (!isObject(entry) || !isObject(entry.result)) throw new Error(`'${at}' must be an object with a result`);
+    const { polykern, command, data, runs, reproduction } = entry.result;
+    const source: Source = { name: textOf(entry.name, `${at}.name`), version: textOf(polykern, `${at}.polykern`), command: textOf(command, `${at}.command`) };
+    const sets = checked<Data>(schema, "Data", Array.isArray(data) ? data : [data], `${at}.data`);
+    const comparisons = checked<Comparison>(schema, "Comparison", listOf(reproduction ?? [], `${at}.reproduction`), `${at}.reproduction`);
+    checked<Run & { data?: string }>(schema, "Run", listOf(runs, `${at}.runs`), `${at}.runs`).forEach((run, i) => {
+      const own = run.data === undefined ? sets[0] : sets.find((one) => one.name === run.data);
+      if (own === undefined) throw new Error(`'${at}.runs[${i}].data' names no data set of this result`);
       run.of = own;
       run.source = source.name;
       groupOf(groups, own, source).runs.push(run);
     });
-    for (const comparison of (fields.reproduction ?? []) as Comparison[]) {
+    for (const comparison of comparisons) {
       for (const group of groups.values()) {
         if (group.sources.includes(source) && group.name === comparison.data) group.paper.push(comparison);
       }
     }
   });
   const list = [...groups.values()];
-  for (const group of list) labelRuns(group.runs);
+  for (const group of list) labelRuns(group.runs, listOf(content.labels, "labels") as Label[]);
   return list;
 }

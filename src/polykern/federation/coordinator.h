@@ -24,9 +24,9 @@ class Coordinator {
                        std::uint64_t first_client = 0);
 
   /// From here on updates may answer steps that have ended: they count in the open one. For
-  /// algorithms whose messages do not depend on the model (UsesLateUpdates). A client's updates
-  /// must still answer later and later steps, so a client may count twice in one step, and no
-  /// update does.
+  /// algorithms whose messages do not depend on the model (AlgorithmTraits::takes_late_updates). A
+  /// client's updates must still answer later and later steps, so a client may count twice in one
+  /// step, and no update does.
   void TakeLateUpdates() { takes_late_ = true; }
 
   /// What every client of this step works from.

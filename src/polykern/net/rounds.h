@@ -45,7 +45,7 @@ struct RoundsOptions {
   /// again before it has sent something: a silent client costs one deadline.
   std::chrono::milliseconds deadline{10'000};
   /// Updates for steps that have ended count in the open one, and in its quorum; else they are
-  /// dropped. For algorithms with UsesLateUpdates.
+  /// dropped. For algorithms with AlgorithmTraits::takes_late_updates.
   bool use_late = false;
   /// No rounds: every update is applied as it comes, late or not, and quorum and deadline mean
   /// nothing. A step is what came while the one before it was written. For the same algorithms.

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -126,10 +128,11 @@ class Execution {
         const auto text = host_.store->Find(
             rows_[row].algorithm, KeptSettings(rows_[row], options_, repetition, host_), damaged);
         if (!text) break;
-        Repetition run = ParseRepetition(*text);
-        if (options_.carry_weights && chain.next + 1 < length_ && run.state.empty()) break;
-        chain.state = std::exchange(run.state, {});
-        runs_[row][repetition] = std::move(run);
+        std::optional<Repetition> run = ParseRepetition(*text);
+        if (!run) break;
+        if (options_.carry_weights && chain.next + 1 < length_ && run->state.empty()) break;
+        chain.state = std::exchange(run->state, {});
+        runs_[row][repetition] = std::move(*run);
         ++progress_.kept;
       }
     }
@@ -275,7 +278,7 @@ class Execution {
     }
     for (const std::string& text : ranks_.Gather(own.dump())) {
       for (const SortedJson& one : SortedJson::parse(text)) {
-        runs_[one[0]][one[1]] = ParseRepetition(one[2]);
+        runs_[one[0]][one[1]] = ParseRepetition(one[2]).value();
         Keep(one[0], one[1]);
       }
     }

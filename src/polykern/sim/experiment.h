@@ -4,25 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "polykern/algorithms/options.h"
-#include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/sim/communicator.h"
+#include "polykern/sim/row.h"
 #include "polykern/sim/run_store.h"
 #include "polykern/sim/simulation.h"
-#include "polykern/sim/weight_watch.h"
 
 namespace polykern {
-
-/// One row of a comparison: an algorithm and its settings.
-struct Row {
-  std::string algorithm = "pof-mkl";
-  AlgorithmOptions options;
-};
 
 /// How rows are run: the command line, TOML files and Python fill this struct.
 struct ExperimentOptions {
@@ -34,40 +25,6 @@ struct ExperimentOptions {
   /// is cheapest.
   std::size_t rank_groups = 0;
   std::size_t threads = 0;  ///< of a rank; 0: the machine's cores, shared out among its ranks
-};
-
-/// Why a row ended early.
-struct Divergence {
-  std::size_t repetition = 0;
-  std::size_t step = 0;
-  std::string message;
-};
-
-/// What a row gave. Means over clients, steps and repetitions unless said otherwise.
-struct RowResult {
-  Row row;
-  std::size_t kernels = 0;             ///< sent per step; 0: none
-  std::size_t features = 0;            ///< D; 0: the algorithm has no kernels
-  std::size_t repetitions = 0;         ///< those that finished
-  Spread mse;                          ///< over the repetitions
-  bool has_regret = false;             ///< there are experts to measure regret against
-  Spread regret;                       ///< over the clients, each the mean of its repetitions
-  std::optional<double> regret_bound;  ///< Theorem 2, if it applies to the algorithm
-  bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
-  std::size_t over_bound = 0;  ///< client runs with unit losses whose regret is above the bound
-  std::uint64_t uplink_numbers = 0;   ///< most numbers any client sent in a step
-  double uplink_bytes = 0;            ///< per client and step
-  double downlink_bytes = 0;          ///< per client and step
-  std::uint64_t samples = 0;          ///< client-steps over all repetitions
-  double seconds = 0;                 ///< processor time of the repetitions, added up
-  double rank_bytes = 0;              ///< what a rank gave to others, per step
-  std::uint64_t fingerprint = 0;      ///< of every bit of every prediction and final model
-  std::vector<double> step_mse;       ///< per step
-  std::vector<double> step_regret;    ///< per step: cumulative regret
-  std::vector<double> client_regret;  ///< per client; empty without regret or a finished repetition
-  WeightPlan weight_plan;             ///< whose weights are below
-  ClientWeights weights;  ///< empty if clients have none of their own, or nothing finished
-  std::optional<Divergence> divergence;
 };
 
 /// How far an experiment is; may be read by another thread while it runs.

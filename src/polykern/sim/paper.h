@@ -1,7 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "polykern/core/metrics.h"
-#include "polykern/sim/experiment.h"
+#include "polykern/sim/row.h"
 
 namespace polykern {
 
@@ -22,10 +23,28 @@ struct PaperFigures {
 
 /// One row of the paper's tables: the settings that make it, and what is printed.
 struct PaperRow {
-  std::string title = {};                      ///< as in the paper, with what tells it apart
-  Row row = {};                                ///< settings; rates of 1 / sqrt(T) are left unset
-  bool private_weights = false;                ///< clients have weights that can be carried
-  std::array<PaperFigures, 4> published = {};  ///< of naval, uji, air, wec: the recipes' order
+  std::string title = {};        ///< as in the paper, with what tells it apart
+  Row row = {};                  ///< settings; rates of 1 / sqrt(T) are left unset
+  bool private_weights = false;  ///< clients have weights that can be carried
+  /// By the names of the recipes; those that the paper does not have are not here. All rows have
+  /// the same.
+  std::map<std::string, PaperFigures, std::less<>> published = {};
+};
+
+/// A published figure beside ours.
+struct Comparison {
+  std::string table = {};
+  const PaperRow* row = nullptr;
+  std::string data = {};  ///< the recipe's name
+  bool carried = false;
+  bool diverged = false;      ///< ours is of what was finished before
+  Spread published = {};      ///< MSE x 1e-3 or regret
+  Spread measured = {};       ///< over the feature draws or, regret, over the clients
+  double deviation = 0;       ///< (ours - published) / published
+  bool reproduced = false;    ///< within kPaperTolerance; a regret with its error
+  std::string note = {};      ///< if not, why
+  double published_cost = 0;  ///< Table 1: seconds of a client; Table 4: T x MSE
+  double cost = 0;            ///< ours
 };
 
 /// The rows of Tables 1, 3 and 4, in the paper's order. Where the paper leaves a rate open there is
@@ -35,7 +54,10 @@ std::span<const PaperRow> PaperRows();
 /// POF-MKL with this M and xi: a row of Figure 2.
 Row PaperPofMkl(std::size_t kernels_per_upload, double exploration);
 
-/// The tables and figures that can be made, and whether one of them shows a data set.
+/// True if the paper has figures of a data set.
+bool InPaper(std::string_view data);
+
+/// The tables and figures that can be made, and whether one of them shows a data set of the paper.
 std::span<const std::string_view> PaperExhibits();
 bool Shows(std::string_view exhibit, std::string_view data);
 

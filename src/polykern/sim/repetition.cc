@@ -6,16 +6,13 @@
 #include <cmath>
 #include <iterator>
 
-#include <nlohmann/json.hpp>
-
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/sim/kept_fields-inl.h"
 
 namespace polykern {
 namespace {
-
-using SortedJson = nlohmann::json;
 
 /// Steps in which nobody took part have no error.
 double MeanOfNumbers(std::span<const double> values) {
@@ -52,18 +49,26 @@ void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
   for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i) sums[i] += values[i];
 }
 
-/// Every bit, of numbers that are not finite as well.
-SortedJson BitsOf(const std::vector<double>& numbers) {
-  SortedJson bits = SortedJson::array();
-  for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));
-  return bits;
-}
-std::vector<double> FromBits(const SortedJson& bits) {
-  std::vector<double> numbers;
-  for (const SortedJson& number : bits) {
-    numbers.push_back(std::bit_cast<double>(number.get<std::uint64_t>()));
-  }
-  return numbers;
+/// Every field that is kept, for writing and for reading. People have files with those that are
+/// here: a field that is added must be a NewField, whose last argument is what a file without it
+/// means.
+template <typename Run, typename Kept>
+void EachKept(Run& run, Kept& kept) {
+  kept.Field("finished", run.finished);
+  kept.Field("has_regret", run.has_regret);
+  kept.List("numbers", run.mse, run.bound, run.seconds, run.rank_bytes);
+  kept.Field("regret", run.regret);
+  kept.Field("step_mse", run.step_mse);
+  kept.Field("step_regret", run.step_regret);
+  kept.Field("trace", run.weights.trace);
+  kept.Field("last", run.weights.last);
+  kept.List("traffic", run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
+            run.traffic.down_bytes, run.traffic.largest_up);
+  kept.Field("unit_losses", run.unit_losses);
+  kept.Field("over_bound", run.over_bound);
+  kept.Field("fingerprint", run.fingerprint);
+  kept.Field("state", run.state);
+  kept.Optional("divergence", run.divergence);
 }
 
 }  // namespace
@@ -213,54 +218,20 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
 }
 
 std::string RepetitionText(const Repetition& run) {
-  SortedJson json = {{"finished", run.finished},
-                     {"has_regret", run.has_regret},
-                     {"numbers", BitsOf({run.mse, run.bound, run.seconds, run.rank_bytes})},
-                     {"regret", BitsOf(run.regret)},
-                     {"step_mse", BitsOf(run.step_mse)},
-                     {"step_regret", BitsOf(run.step_regret)},
-                     {"trace", BitsOf(run.weights.trace)},
-                     {"last", BitsOf(run.weights.last)},
-                     {"traffic",
-                      {run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
-                       run.traffic.down_bytes, run.traffic.largest_up}},
-                     {"unit_losses", run.unit_losses},
-                     {"over_bound", run.over_bound},
-                     {"fingerprint", run.fingerprint},
-                     {"state", BitsOf(run.state)}};
-  if (run.divergence) {
-    json["divergence"] = {run.divergence->repetition, run.divergence->step,
-                          run.divergence->message};
-  }
-  return json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
+  KeptWriter kept;
+  EachKept(run, kept);
+  return kept.Text();
 }
 
-Repetition ParseRepetition(const std::string& text) {
-  const SortedJson json = SortedJson::parse(text);
-  const auto numbers = FromBits(json["numbers"]);
-  const SortedJson& traffic = json["traffic"];
-  Repetition run = {.finished = json["finished"],
-                    .has_regret = json["has_regret"],
-                    .mse = numbers.at(0),
-                    .regret = FromBits(json["regret"]),
-                    .step_mse = FromBits(json["step_mse"]),
-                    .step_regret = FromBits(json["step_regret"]),
-                    .weights = {FromBits(json["trace"]), FromBits(json["last"])},
-                    .traffic = {traffic[0], traffic[1], traffic[2], traffic[3], traffic[4]},
-                    .bound = numbers.at(1),
-                    .unit_losses = json["unit_losses"],
-                    .over_bound = json["over_bound"],
-                    .seconds = numbers.at(2),
-                    .rank_bytes = numbers.at(3),
-                    .fingerprint = json["fingerprint"],
-                    .divergence = {},
-                    .state = FromBits(json["state"]),
-                    .predictions = {}};
-  if (json.contains("divergence")) {
-    const SortedJson& divergence = json["divergence"];
-    run.divergence = {divergence[0], divergence[1], divergence[2]};
+std::optional<Repetition> ParseRepetition(const std::string& text) {
+  try {
+    KeptReader kept(text);
+    Repetition run;
+    EachKept(run, kept);
+    return run;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
   }
-  return run;
 }
 
 }  // namespace polykern

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
-#include "polykern/sim/result_check-inl.h"
+#include "polykern/sim/result.h"
+#include "polykern/sim/result_schema-inl.h"
 
 namespace polykern {
 namespace {
@@ -95,10 +96,13 @@ Json ForPage(const ReportSource& source) {
 std::string ReportHtml(std::string_view page, const std::vector<ReportSource>& sources) {
   Json results = Json::array();
   for (const ReportSource& source : sources) results.push_back(ForPage(source));
+  Json labels = Json::array();
+  for (const OptionLabel& option : OptionLabels()) labels.push_back({option.key, option.label});
+  const Json content = {{"results", results}, {"schema", SchemaJson()}, {"labels", labels}};
   // A "<" inside JSON can only stand in a text, where it may be written by its number: so no text
   // can end the element that holds it.
   std::string escaped;
-  for (const char c : results.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+  for (const char c : content.dump(-1, ' ', true, Json::error_handler_t::replace)) {
     if (c == '<') {
       escaped += "\\u003c";
     } else {

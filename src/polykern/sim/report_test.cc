@@ -7,6 +7,7 @@
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
 #include "polykern/sim/result.h"
+#include "polykern/sim/result_schema-inl.h"
 
 namespace polykern {
 namespace {
@@ -38,11 +39,14 @@ Json MakeResult(std::size_t rows, std::size_t steps) {
   return Json::parse(ResultJson(source, source_options, options, results, "polykern run"));
 }
 
-/// What the page holds of a result.
-Json InPage(const Json& result) {
+/// What the page of a result holds, and what of the result itself.
+Json PageContent(const Json& result) {
   const std::string html = ReportHtml(kPage, {{"name", result.dump()}});
   const std::size_t start = kPage.find('@');
-  return Json::parse(html.substr(start, html.size() - start - 9))[0]["result"];
+  return Json::parse(html.substr(start, html.size() - start - 9));
+}
+Json InPage(const Json& result) {
+  return PageContent(result)["results"][0]["result"];
 }
 
 TEST(Report, KeepsSmallResultsAsTheyAre) {
@@ -121,6 +125,36 @@ TEST(Report, NamesTheFieldThatIsWrong) {
   EXPECT_THAT(with([](Json& r) { r = 3; }), says("it is no result of polykern"));
   const auto half = [&] { ReportHtml(kPage, {{"a", whole.dump().substr(0, 90)}}); };
   EXPECT_THAT(half, ThrowsMessage<Error>(HasSubstr("a: this is not JSON")));
+}
+
+TEST(Schema, GivesWhatAnOlderResultLacksItsAbsentValue) {
+  Field added = {.name = "new", .type = FieldType::kNumber, .null = Null::kMayBe};
+  const ObjectType type = {.name = "Run",
+                           .fields = {{.name = "old", .type = FieldType::kNumber},
+                                      std::move(added).AbsentMeans(nullptr),
+                                      {.name = "rare", .optional = true}}};
+  nlohmann::ordered_json run = {{"old", 1}};
+  CheckObject(run, type, "run", "file");
+  EXPECT_EQ(run, (nlohmann::ordered_json{{"old", 1}, {"new", nullptr}}));
+  run["new"] = 2;
+  CheckObject(run, type, "run", "file");
+  EXPECT_EQ(run["new"], 2);
+  run["new"] = "2";
+  EXPECT_THAT([&] { CheckObject(run, type, "run", "file"); },
+              ThrowsMessage<Error>(HasSubstr("file: 'run.new' must be a number or null")));
+}
+
+TEST(Schema, TravelsInThePageWithTheLabelsOfOptions) {
+  const Json content = PageContent(MakeResult(1, 5));
+  EXPECT_EQ(content["schema"]["Run"]["fields"]["mse"],
+            (Json{{"type", "number"}, {"null", "if diverged"}}));
+  EXPECT_EQ(content["schema"]["ClientWeights"]["fields"]["last"]["shape"],
+            (Json{"clients", "kernels"}));
+  EXPECT_EQ(content["labels"][1], (Json{"exploration", "xi"}));
+  const Json options = content["results"][0]["result"]["runs"][0]["options"];
+  for (const Json& label : content["labels"]) {
+    EXPECT_TRUE(options.contains(label[0].get<std::string>())) << label[0];
+  }
 }
 
 }  // namespace

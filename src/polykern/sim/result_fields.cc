@@ -1,0 +1,330 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <span>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/core/kernels.h"
+#include "polykern/data/synthetic.h"
+#include "polykern/sim/result_schema-inl.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPoints = 1000;
+constexpr std::size_t kMostQuantiles = 201;
+
+Field Text(const char* name) {
+  return {.name = name, .type = FieldType::kText};
+}
+Field Number(const char* name, Null null = Null::kNever) {
+  return {.name = name, .type = FieldType::kNumber, .null = null};
+}
+Field Truth(const char* name) {
+  return {.name = name, .type = FieldType::kTruth};
+}
+/// Lists of any length.
+Field Texts(const char* name) {
+  return {.name = name, .type = FieldType::kText, .shape = {name}};
+}
+Field Numbers(const char* name, Null null = Null::kNever) {
+  return {.name = name, .type = FieldType::kNumber, .null = null, .shape = {name}};
+}
+/// Lists as long as others.
+Field Numbers(const char* name, std::vector<std::string> shape, Null null = Null::kNever) {
+  return {.name = name, .type = FieldType::kNumber, .null = null, .shape = std::move(shape)};
+}
+Field Object(const char* name, const ObjectType& type, Null null = Null::kNever) {
+  return {.name = name, .type = FieldType::kObject, .null = null, .object = &type};
+}
+Field Optional(Field field) {
+  field.optional = true;
+  return field;
+}
+
+/// Leaves an optional field out.
+Json Nothing() {
+  return Json::value_t::discarded;
+}
+template <typename T>
+Json NumberOrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+Json CountOrNull(std::size_t count) {
+  return count > 0 ? Json(count) : Json();
+}
+
+struct CurvesView {
+  Json step = Json::array();
+  Json mse = Json::array();
+  Json regret = Json::array();
+};
+
+const ObjectOf<CurvesView>& CurveFields() {
+  using Of = const CurvesView&;
+  static const ObjectOf<CurvesView> fields(
+      "Curves", {{Numbers("step"), [](Of v) { return v.step; }},
+                 {Numbers("mse", {"step"}, Null::kItems), [](Of v) { return v.mse; }},
+                 {Numbers("regret", {"step"}, Null::kItems), [](Of v) { return v.regret; }}});
+  return fields;
+}
+
+/// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
+/// mean error, and the regret at its end. No error (null) if nobody took part.
+CurvesView CurvesOf(const RowResult& row) {
+  const std::size_t steps = row.step_mse.size();
+  const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
+  CurvesView curves;
+  for (std::size_t start = 0; start < steps; start += window) {
+    const std::size_t end = std::min(steps, start + window);
+    std::vector<double> numbers;
+    for (std::size_t t = start; t < end; ++t) {
+      if (!std::isnan(row.step_mse[t])) numbers.push_back(row.step_mse[t]);
+    }
+    curves.step.push_back(end);
+    curves.mse.push_back(numbers.empty() ? Json() : Json(SpreadOf(numbers).mean));
+    curves.regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
+  }
+  return curves;
+}
+
+/// Sorted, and of more than kMostQuantiles numbers the quantiles at even distances, the least and
+/// the most among them.
+Json Quantiles(std::vector<double> numbers) {
+  if (numbers.empty()) return {};
+  std::ranges::sort(numbers);
+  const std::size_t count = std::min(numbers.size(), kMostQuantiles);
+  Json quantiles = Json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    quantiles.push_back(numbers[count == 1 ? 0 : i * (numbers.size() - 1) / (count - 1)]);
+  }
+  return quantiles;
+}
+
+/// Weights as lists of one for each kernel, to four digits after the point: more than a colour
+/// shows.
+Json PerKernel(std::span<const double> weights, std::size_t kernels) {
+  Json list = Json::array();
+  for (std::size_t at = 0; at < weights.size(); at += kernels) {
+    Json one = Json::array();
+    for (const double weight : weights.subspan(at, kernels)) {
+      one.push_back(std::round(1e4 * weight) / 1e4);
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+struct WeightsView {
+  const RowResult& result;
+  const Stream& stream;
+  std::size_t kernels;
+};
+
+const ObjectOf<WeightsView>& WeightFields() {
+  using Of = const WeightsView&;
+  static const ObjectOf<WeightsView> fields(
+      "ClientWeights",
+      {{Texts("kernels"),
+        [](Of v) {
+          Json names = Json::array();
+          for (const Kernel& kernel : MakeDictionary(v.result.row.options.dictionary, v.kernels)) {
+            names.push_back(KernelText(kernel));
+          }
+          return names;
+        }},
+       {Numbers("clients"), [](Of v) -> Json { return v.result.weight_plan.clients; }},
+       {Numbers("sites", {"clients"}),
+        [](Of v) {
+          Json sites = Json::array();
+          for (const std::size_t client : v.result.weight_plan.clients) {
+            sites.push_back(v.stream.SiteOf(client));
+          }
+          return sites;
+        }},
+       {Numbers("last", {"clients", "kernels"}),
+        [](Of v) { return PerKernel(v.result.weights.last, v.kernels); }},
+       {Numbers("traced"), [](Of v) -> Json { return v.result.weight_plan.traced; }},
+       {Numbers("steps"), [](Of v) -> Json { return v.result.weight_plan.steps; }},
+       {Numbers("trace", {"steps", "traced", "kernels"}), [](Of v) {
+          const WeightPlan& plan = v.result.weight_plan;
+          const std::size_t size = plan.traced.size() * v.kernels;
+          Json trace = Json::array();
+          for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+            trace.push_back(
+                PerKernel(std::span(v.result.weights.trace).subspan(i * size, size), v.kernels));
+          }
+          return trace;
+        }}});
+  return fields;
+}
+
+const ObjectOf<Divergence>& DivergedFields() {
+  using Of = const Divergence&;
+  static const ObjectOf<Divergence> fields(
+      "Diverged", {{Number("repetition"), [](Of d) -> Json { return d.repetition + 1; }},
+                   {Number("step"), [](Of d) -> Json { return d.step + 1; }},
+                   {Text("reason"), [](Of d) -> Json { return d.message; }}});
+  return fields;
+}
+
+/// What the page needs of the options; they have all others as well.
+const ObjectType& OptionsType() {
+  static const ObjectType type = {.name = "Options",
+                                  .fields = {Number("exploration"), Number("budget"),
+                                             Text("weights"), Number("weight_rate", Null::kMayBe)},
+                                  .open = true};
+  return type;
+}
+
+/// A low and a high number by the names of columns.
+const ObjectType& RangesType() {
+  static const ObjectType type = {.name = "Ranges", .fields = {}, .open = true};
+  return type;
+}
+
+std::string Hex(std::uint64_t value) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+}  // namespace
+
+const ObjectOf<DataView>& DataFields() {
+  using Of = const DataView&;
+  static const ObjectOf<DataView> fields(
+      "Data",
+      {{Text("name"), [](Of v) -> Json { return v.source.name; }},
+       {Texts("files"), [](Of v) -> Json { return v.source.files; }},
+       {Text("folder"),
+        [](Of v) -> Json { return v.source.files.empty() ? "" : v.options.data_dir; }},
+       {Text("target"), [](Of v) -> Json { return v.source.target; }},
+       {Texts("inputs"), [](Of v) -> Json { return v.source.inputs; }},
+       {Texts("unused_columns"), [](Of v) -> Json { return v.source.unused_columns; }},
+       {Text("site_column"), [](Of v) -> Json { return v.options.site; }},
+       {Text("client_column"), [](Of v) -> Json { return v.options.client; }},
+       {Texts("categorical"), [](Of v) -> Json { return v.options.categorical; }},
+       {Text("missing"),
+        [](Of v) -> Json { return v.options.missing == MissingPolicy::kDrop ? "drop" : "error"; }},
+       {Object("ranges", RangesType()),
+        [](Of v) {
+          Json ranges = Json::object();
+          for (const DeclaredRange& declared : v.options.ranges) {
+            ranges[declared.column] = {declared.range.low, declared.range.high};
+          }
+          return ranges;
+        }},
+       {Number("major_share"), [](Of v) -> Json { return v.options.major_share; }},
+       {Number("rows"), [](Of v) -> Json { return v.source.rows; }},
+       {Number("dropped_rows"), [](Of v) -> Json { return v.source.dropped_rows; }},
+       {Number("clipped_values"), [](Of v) -> Json { return v.source.clipped_values; }},
+       {Number("dimension"), [](Of v) -> Json { return v.source.stream->dimension(); }},
+       {Number("clients"), [](Of v) -> Json { return v.source.stream->clients(); }},
+       {Number("steps"), [](Of v) -> Json { return v.source.stream->steps(); }},
+       {Texts("sites"),
+        [](Of v) {
+          Json sites = Json::array();
+          for (const std::string& site : v.source.stream->site_names()) sites.push_back(site);
+          return sites;
+        }},
+       {Text("scaling"), [](Of v) -> Json { return v.source.scaling; }},
+       {Text("split"), [](Of v) -> Json { return v.source.split; }},
+       {Number("seed"), [](Of v) -> Json { return v.options.seed; }},
+       {Optional(Number("noise")),
+        [](Of v) {
+          const bool has = v.source.name == "synthetic";
+          return has ? Json(v.options.noise.value_or(FleetOptions().noise)) : Nothing();
+        }},
+       {Optional(Number("drift")), [](Of v) {
+          const bool has = v.source.name == "synthetic";
+          return has ? Json(v.options.drift.value_or(FleetOptions().drift)) : Nothing();
+        }}});
+  return fields;
+}
+
+const ObjectOf<RunView>& RunFields() {
+  using Of = const RunView&;
+  static const ObjectOf<RunView> fields(
+      "Run",
+      {{Optional(Text("data")), nullptr},  // both: polykern reproduce
+       {Optional(Text("command")), nullptr},
+       {Text("algorithm"), [](Of v) -> Json { return v.result.row.algorithm; }},
+       {Number("kernels_per_upload", Null::kMayBe),
+        [](Of v) { return CountOrNull(v.result.kernels); }},
+       {Number("features", Null::kMayBe), [](Of v) { return CountOrNull(v.result.features); }},
+       {Number("clients"), [](Of v) -> Json { return v.stream.clients(); }},
+       {Number("steps"), [](Of v) -> Json { return v.stream.steps(); }},
+       {Number("repetitions"), [](Of v) -> Json { return v.result.repetitions; }},
+       {Number("mse", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.mean; }},
+       {Number("mse_std", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.deviation; }},
+       {Number("regret_mean", Null::kMayBe),
+        [](Of v) { return v.result.has_regret ? Json(v.result.regret.mean) : Json(); }},
+       {Number("regret_std", Null::kMayBe),
+        [](Of v) { return v.result.has_regret ? Json(v.result.regret.deviation) : Json(); }},
+       {Number("regret_bound", Null::kMayBe),
+        [](Of v) { return NumberOrNull(v.result.regret_bound); }},
+       {Truth("losses_in_unit_range"), [](Of v) -> Json { return v.result.unit_losses; }},
+       {Number("client_runs_over_bound"), [](Of v) -> Json { return v.result.over_bound; }},
+       {Number("uplink_numbers"), [](Of v) -> Json { return v.result.uplink_numbers; }},
+       {Number("uplink_bytes"), [](Of v) -> Json { return v.result.uplink_bytes; }},
+       {Number("downlink_bytes"), [](Of v) -> Json { return v.result.downlink_bytes; }},
+       {Number("seconds"), [](Of v) -> Json { return v.result.seconds; }},
+       {Number("microseconds_per_sample"),
+        [](Of v) -> Json { return v.result.microseconds_per_sample(); }},
+       {Text("fingerprint"), [](Of v) -> Json { return Hex(v.result.fingerprint); }},
+       {Object("options", OptionsType()),
+        [](Of v) { return OptionsJson(v.result.row, v.options, Layout::kToday); }},
+       {Object("curves", CurveFields().type()),
+        [](Of v) { return CurveFields().Write(CurvesOf(v.result)); }},
+       {Numbers("client_regret", Null::kMayBe),
+        [](Of v) { return Quantiles(v.result.client_regret); }},
+       {Object("client_weights", WeightFields().type(), Null::kMayBe),
+        [](Of v) -> Json {
+          const std::size_t weights = v.result.weights.last.size();
+          if (weights == 0) return nullptr;
+          const std::size_t kernels = weights / v.result.weight_plan.clients.size();
+          return WeightFields().Write({v.result, v.stream, kernels});
+        }},
+       {Optional(Object("diverged", DivergedFields().type())), [](Of v) {
+          return v.result.divergence ? DivergedFields().Write(*v.result.divergence) : Nothing();
+        }}});
+  return fields;
+}
+
+const ObjectOf<Comparison>& ReproductionFields() {
+  using Of = const Comparison&;
+  static const ObjectOf<Comparison> fields(
+      "Comparison",
+      {{Text("table"), [](Of c) -> Json { return c.table; }},
+       {Text("row"), [](Of c) -> Json { return c.row->title; }},
+       {Number("kernels_per_upload", Null::kMayBe),
+        [](Of c) {
+          return CountOrNull(UplinkOf(c.row->row.algorithm, c.row->row.options).kernels);
+        }},
+       {Text("data"), [](Of c) -> Json { return c.data; }},
+       {Text("weights"), [](Of c) -> Json { return c.carried ? "carried" : "reset"; }},
+       {Number("published"), [](Of c) -> Json { return c.published.mean; }},
+       {Number("published_std", Null::kMayBe),
+        [](Of c) { return c.published.deviation > 0 ? Json(c.published.deviation) : Json(); }},
+       {Number("measured"), [](Of c) -> Json { return c.measured.mean; }},
+       {Number("measured_std"), [](Of c) -> Json { return c.measured.deviation; }},
+       {Number("deviation"), [](Of c) -> Json { return c.deviation; }},
+       {Truth("reproduced"), [](Of c) -> Json { return c.reproduced; }},
+       {Text("note"), [](Of c) -> Json { return c.note; }},
+       {Optional(Number("published_seconds")),
+        [](Of c) { return c.table == "table1" ? Json(c.published_cost) : Nothing(); }},
+       {Optional(Number("seconds")),
+        [](Of c) { return c.table == "table1" ? Json(c.cost) : Nothing(); }},
+       {Optional(Number("published_steps_x_mse")),
+        [](Of c) { return c.table == "table4" ? Json(c.published_cost) : Nothing(); }},
+       {Optional(Number("steps_x_mse")),
+        [](Of c) { return c.table == "table4" ? Json(c.cost) : Nothing(); }}});
+  return fields;
+}
+
+}  // namespace polykern

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/sim/result.h"
+#include "polykern/sim/result_schema-inl.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The protocol's version that 0.1.0 spoke: its options have it in `since`.
+constexpr std::uint32_t kFirstOptions = 2;
+
+/// M and D: they stand beside the algorithm, not among its options.
+bool StandsBeside(const OptionDeclaration& option) {
+  return option.key == "kernels_per_upload" || option.key == "features";
+}
+
+/// The value of an option; null: none is set.
+Json ValueJson(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  return std::visit(
+      [&]<typename T>(T AlgorithmOptions::*field) -> Json {
+        const T& value = options.*field;
+        if constexpr (std::is_enum_v<T>) {
+          return NameOf(value);
+        } else if constexpr (requires { value.has_value(); }) {
+          return value ? Json(*value) : Json();
+        } else {
+          return value;
+        }
+      },
+      option.field);
+}
+
+}  // namespace
+
+Json OptionsJson(const Row& row, const ExperimentOptions& options, Layout layout) {
+  Json json = Json::object();
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    const bool absent = OptionText(option, row.options) == option.absent;
+    if (StandsBeside(option)) continue;
+    if (layout == Layout::kFrozen && option.since > kFirstOptions && absent) continue;
+    json[std::string(option.key)] = ValueJson(option, row.options);
+  }
+  json["exploration"] = ExplorationOf(row.algorithm, row.options);
+  json["weights"] = options.carry_weights ? "carried" : "reset";
+  json["participation"] = options.participation;
+  json["seed"] = options.seed;
+  return json;
+}
+
+std::vector<OptionLabel> OptionLabels() {
+  std::vector<OptionLabel> labels = {{"weights", ""}};
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    if (StandsBeside(option)) continue;
+    std::string label(option.label.empty() ? option.key : option.label);
+    std::ranges::replace(label, '_', ' ');
+    labels.push_back({std::string(option.key), label});
+  }
+  labels.push_back({"participation", "participation"});
+  labels.push_back({"seed", "seed"});
+  return labels;
+}
+
+}  // namespace polykern

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/algorithms/options.h"
+#include "polykern/core/metrics.h"
+#include "polykern/sim/simulation.h"
+#include "polykern/sim/weight_watch.h"
+
+namespace polykern {
+
+/// One row of a comparison: an algorithm and its settings.
+struct Row {
+  std::string algorithm = "pof-mkl";
+  AlgorithmOptions options;
+};
+
+/// Why a row ended early.
+struct Divergence {
+  std::size_t repetition = 0;
+  std::size_t step = 0;
+  std::string message;
+};
+
+/// What one repetition of one row gave, of all clients. A plain value.
+struct Repetition {
+  bool finished = false;
+  bool has_regret = false;
+  double mse = 0;
+  std::vector<double> regret = {};  ///< per client
+  std::vector<double> step_mse = {};
+  std::vector<double> step_regret = {};
+  ClientWeights weights = {};
+  Traffic traffic = {};
+  double bound = 0;
+  bool unit_losses = true;
+  std::size_t over_bound = 0;
+  double seconds = 0;
+  double rank_bytes = 0;  ///< what a rank gave to others in a step, the mean over both
+  std::uint64_t fingerprint = 0;
+  std::optional<Divergence> divergence = {};
+  std::vector<double> state = {};        ///< of all clients at the end, if the next one needs it
+  std::vector<double> predictions = {};  ///< steps x clients, if they are kept
+};
+
+/// What a row gave. Means over clients, steps and repetitions unless said otherwise.
+struct RowResult {
+  Row row;
+  std::size_t kernels = 0;             ///< sent per step; 0: none
+  std::size_t features = 0;            ///< D; 0: the algorithm has no kernels
+  std::size_t repetitions = 0;         ///< those that finished
+  Spread mse;                          ///< over the repetitions
+  bool has_regret = false;             ///< there are experts to measure regret against
+  Spread regret;                       ///< over the clients, each the mean of its repetitions
+  std::optional<double> regret_bound;  ///< Theorem 2, if it applies to the algorithm
+  bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
+  std::size_t over_bound = 0;  ///< client runs with unit losses whose regret is above the bound
+  std::uint64_t uplink_numbers = 0;   ///< most numbers any client sent in a step
+  double uplink_bytes = 0;            ///< per client and step
+  double downlink_bytes = 0;          ///< per client and step
+  std::uint64_t samples = 0;          ///< client-steps over all repetitions
+  double seconds = 0;                 ///< processor time of the repetitions, added up
+  double rank_bytes = 0;              ///< what a rank gave to others, per step
+  std::uint64_t fingerprint = 0;      ///< of every bit of every prediction and final model
+  std::vector<double> step_mse;       ///< per step
+  std::vector<double> step_regret;    ///< per step: cumulative regret
+  std::vector<double> client_regret;  ///< per client; empty without regret or a finished repetition
+  WeightPlan weight_plan;             ///< whose weights are below
+  ClientWeights weights;  ///< empty if clients have none of their own, or nothing finished
+  std::optional<Divergence> divergence;
+
+  double microseconds_per_sample() const {
+    return 1e6 * seconds / static_cast<double>(std::max<std::uint64_t>(samples, 1));
+  }
+};
+
+}  // namespace polykern
