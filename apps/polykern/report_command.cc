@@ -37,7 +37,7 @@ ReportSource Read(const std::string& name) {
 }
 
 void Execute(const ReportOptions& options) {
-  if (ReportPage().empty()) throw Error(std::string(kNoPage));
+  if (ReportPage().empty()) throw Error(NoPage());
   std::vector<ReportSource> results;
   for (const std::string& name : options.results) results.push_back(Read(name));
   fs::path out = options.out;

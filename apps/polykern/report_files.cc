@@ -6,10 +6,15 @@
 
 namespace polykern {
 
+std::string NoPage() {
+  return "no report.html, because when this program was built " + std::string(WhyNoPage()) +
+         ", build again (scripts/run does), and use polykern report";
+}
+
 bool WriteReport(const std::vector<ReportSource>& results, const std::string& folder,
                  const std::string& name) {
   if (ReportPage().empty()) {
-    std::cerr << "polykern: " << kNoPage << '\n';
+    std::cerr << "polykern: " << NoPage() << '\n';
     return false;
   }
   WriteFileAtomically(folder, name, ReportHtml(ReportPage(), results));

@@ -8,16 +8,16 @@
 
 namespace polykern {
 
-/// The report without results, made from web/ when the program was built; empty if node and npm
-/// were not there then.
+/// The report without results, made from web/ when the program was built; empty if it could not be.
 std::string_view ReportPage();
 
-/// What to do about an empty page, in one line.
-inline constexpr std::string_view kNoPage =
-    "no report.html, because this program was built without node and npm; install both "
-    "(scripts/setup does), build again, and use polykern report";
+/// Why it could not be, and what to do about it: web/packages.cmake. Empty if there is a page.
+std::string_view WhyNoPage();
 
-/// Writes folder/name, a report of these results. Without a page it says kNoPage on standard
+/// What to do about an empty page, in one line.
+std::string NoPage();
+
+/// Writes folder/name, a report of these results. Without a page it says NoPage() on standard
 /// error and returns false. Throws Error if a result or the folder is not right.
 bool WriteReport(const std::vector<ReportSource>& results, const std::string& folder,
                  const std::string& name = "report.html");

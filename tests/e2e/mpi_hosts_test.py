@@ -30,18 +30,18 @@ def hosts(tmp_path):
     try:
         try:
             ip("link", "add", bridge, "type", "bridge")
-            for name in names:
+            ip("addr", "add", f"{NETWORK}.254/24", "dev", bridge)
+            ip("link", "set", bridge, "up")
+            for i, name in enumerate(names):
                 ip("netns", "add", name)
+                ip("netns", "exec", name, "unshare", "--uts", "hostname", f"host{i + 1}")  # not so in a chroot
+                ip("link", "add", f"{tag}v{i}", "type", "veth", "peer", "name", "eth0", "netns", name)
+                ip("link", "set", f"{tag}v{i}", "master", bridge, "up")
+                ip("-n", name, "addr", "add", f"{NETWORK}.{i + 1}/24", "dev", "eth0")
+                ip("-n", name, "link", "set", "eth0", "up")
+                ip("-n", name, "link", "set", "lo", "up")
         except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"network namespaces are not permitted here: {getattr(error, 'stderr', error)}")
-        ip("addr", "add", f"{NETWORK}.254/24", "dev", bridge)
-        ip("link", "set", bridge, "up")
-        for i, name in enumerate(names):
-            ip("link", "add", f"{tag}v{i}", "type", "veth", "peer", "name", "eth0", "netns", name)
-            ip("link", "set", f"{tag}v{i}", "master", bridge, "up")
-            ip("-n", name, "addr", "add", f"{NETWORK}.{i + 1}/24", "dev", "eth0")
-            ip("-n", name, "link", "set", "eth0", "up")
-            ip("-n", name, "link", "set", "lo", "up")
+            pytest.skip(f"network namespaces cannot be made here: {error}: {getattr(error, 'stderr', '')}")
         agent = tmp_path / "remote-shell"  # called like ssh: options, the host, the command
         agent.write_text(f"""#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done

@@ -134,6 +134,19 @@ def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, long_alone
     assert without_timings(tmp_path / "o") == long_alone
 
 
+def test_a_rank_that_is_killed_ends_the_run_where_the_hosts_name_does_not_resolve(tmp_path):
+    nameless = ["unshare", "--uts", "sh", "-c", 'hostname nowhere.invalid && exec "$@"', "sh"]
+    probe = subprocess.run([*nameless, "true"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        pytest.skip(f"the host cannot be given another name here: {probe.stderr}")
+    run = ranks.start(tmp_path, 3, *LONG, "--out", "o", wrapper=nameless)
+    ranks.wait_for(lambda: partial(tmp_path, 1))
+    os.kill(ranks.wait_for(lambda: ranks.workers(tmp_path).get(1)), signal.SIGKILL)
+    code, _, err = ranks.finish(run, timeout=10)
+    assert code == 1
+    assert "polykern: rank 1 on nowhere.invalid was ended by signal 9 (Killed)" in err
+
+
 @pytest.mark.parametrize("weights", ["reset", "carried"])
 def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_path, weights):
     settings = [*LONG, "--weights", weights, "--participation", "0.9"]

@@ -13,10 +13,10 @@ def environment():
     return {k: v for k, v in os.environ.items() if k != "POLYKERN_DATA"}
 
 
-def start(folder, ranks, *arguments, launch=(), program=None):
+def start(folder, ranks, *arguments, launch=(), program=None, wrapper=()):
     """The program as `ranks` ranks, in the background."""
     return subprocess.Popen(
-        [*MPIRUN, *launch, "-n", str(ranks), program or os.environ["POLYKERN"], *map(str, arguments)],
+        [*wrapper, *MPIRUN, *launch, "-n", str(ranks), program or os.environ["POLYKERN"], *map(str, arguments)],
         cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True)
 

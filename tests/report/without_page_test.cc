@@ -1,4 +1,4 @@
-// What a program does that was built without node and npm: it has no page to write.
+// What a program does that was built without a page: it has no report to write, and says why.
 
 #include <algorithm>
 #include <filesystem>
@@ -12,16 +12,23 @@ std::string_view polykern::ReportPage() {
   return {};
 }
 
+std::string_view polykern::WhyNoPage() {
+  return "npm could not get its packages (ECONNREFUSED); see that it reaches its registry";
+}
+
 namespace polykern {
 namespace {
 
-TEST(WithoutNode, SaysInOneLineHowToGetReports) {
+TEST(WithoutPage, SaysInOneLineWhyAndHowToGetReports) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(WriteReport({{"name", "{}"}}, "/nonexistent"));
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(said, '\n'), 1);
-  EXPECT_THAT(said, testing::HasSubstr("node and npm"));
-  EXPECT_THAT(said, testing::HasSubstr("scripts/setup"));
+  EXPECT_THAT(
+      said,
+      testing::HasSubstr(
+          "because when this program was built npm could not get its packages (ECONNREFUSED)"));
+  EXPECT_THAT(said, testing::HasSubstr("scripts/run"));
   EXPECT_FALSE(std::filesystem::exists("/nonexistent"));
 }
 

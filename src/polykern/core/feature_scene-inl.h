@@ -9,8 +9,6 @@
 #include <span>
 #include <vector>
 
-#include <hwy/targets.h>
-
 #include "polykern/core/random.h"
 #include "polykern/core/random_features.h"
 
@@ -116,15 +114,6 @@ inline std::vector<std::uint32_t> ClientBits(const Scene& scene, const Output& o
                                                (scene.first[at + 1] - scene.first[at]) * size));
   bits.insert(bits.end(), z.begin(), z.end());
   return bits;
-}
-
-/// True if the multiply-adds of the best target of this machine are fused.
-inline bool IsFused(std::int64_t targets) {
-#if HWY_ARCH_X86
-  return (targets & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)) != 0;
-#else
-  return (targets & (HWY_EMU128 | HWY_SCALAR)) == 0;
-#endif
 }
 
 /// 70 clients, D = 7 (no multiple of 4); some so large that their angles need the slow reduction.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,19 +29,35 @@ class OnlyTarget {
   }
 };
 
-/// Runs `check` on every target this machine has but those of `without`, one after the other.
+/// Runs `check` on each of `targets`, by default all that this machine and this build have.
 template <class Check>
-void OnEveryTarget(const Check& check, std::int64_t without = 0) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    if ((target & without) != 0) continue;
+void OnEveryTarget(const Check& check,
+                   const std::vector<std::int64_t>& targets = hwy::SupportedAndGeneratedTargets()) {
+  for (const std::int64_t target : targets) {
     SCOPED_TRACE(hwy::TargetName(target));
     const OnlyTarget only(target);
     check();
   }
 }
 
-/// Targets on which a multiply-add is two operations, so that bits differ.
-inline constexpr std::int64_t kNotFused = HWY_SSE4 | HWY_SSSE3 | HWY_SCALAR;
+/// False where a multiply-add is two operations, so that bits differ.
+inline bool IsFused(std::int64_t target) {
+  return (target & (HWY_SSE4 | HWY_SSSE3 | HWY_EMU128 | HWY_SCALAR)) == 0;
+}
+
+/// Those of this machine and this build whose results have the same bits; the best first.
+inline std::vector<std::int64_t> FusedTargets() {
+  std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  std::erase_if(targets, [](std::int64_t target) { return !IsFused(target); });
+  return targets;
+}
+
+/// Empty, or why a test that compares these targets is skipped.
+inline std::string NothingToCompare(const std::vector<std::int64_t>& targets) {
+  if (targets.size() > 1) return "";
+  return std::string("needs two such vector units; the only one here: ") +
+         (targets.empty() ? "none" : hwy::TargetName(targets[0]));
+}
 
 /// Sine and cosine of each angle as the library computes them, side by side: one kernel, one
 /// feature, frequency 1 in one dimension, so that z(x) = (sin x, cos x).
