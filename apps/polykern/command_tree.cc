@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 

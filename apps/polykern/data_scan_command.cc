@@ -12,9 +12,9 @@
 #include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/scan.h"
 #include "polykern/data/source.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "config_file.h"
 #include "polykern/core/error.h"
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 #include "polykern/sim/communicator.h"
 #include "polykern/sim/result.h"
 #include "rank_guard.h"

@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "console.h"
 #include "options.h"
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 #include "polykern/net/authority.h"
 
 namespace polykern {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "polykern/core/text.h"
 #include "polykern/data/csv.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

@@ -194,7 +194,7 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "-a", "pof-newton", "--forgetting", "1.5"], 1, ["--forgetting is 1.5", "(0, 1]"]),
     (["run", "-a", "pof-newton", "--server-memory", "8"], 1, ["--server-memory is 8", "9 MiB", "--features"]),
     (["run", "-a", "pof-newton", "--loss", "huber"], 1, ["--loss", "pof-newton"]),
-    (["run", "--experts", "local"], 1, ["--experts", "local-rls"]),
+    (["run", "--experts", "local"], 2, ["--experts", "federated, federated,local"]),
     (["run", "-a", "local-rls", "--local-memory", "2"], 1, ["--local-memory is 2", "--kernels"]),
     (["run", "-a", "fomd-oms", "--kernels", "1"], 1, ["--kernels is 1", "fomd-oms"]),
     (["run", "--meta-rate", "0"], 1, ["--meta-rate is 0", "above 0"]),

@@ -238,7 +238,8 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .field = &AlgorithmOptions::experts,
      .absent = "federated,local",
      .users = "pof-newton",
-     .help = "federated, or federated,local: private experts beside the federated kernels"},
+     .help = "federated, or federated,local: private experts beside the federated kernels (private "
+             "ones alone are local-rls)"},
     {.key = "local_kernels",
      .field = &AlgorithmOptions::local_kernels,
      .absent = "8",

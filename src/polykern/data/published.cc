@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/checksum.h"
 #include "polykern/data/csv.h"
 #include "polykern/data/recipes.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/source.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

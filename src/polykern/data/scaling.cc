@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "polykern/core/error.h"
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/csv.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

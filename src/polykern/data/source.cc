@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/dataset.h"
 #include "polykern/data/recipes.h"
 #include "polykern/data/synthetic.h"
-#include "polykern/data/text.h"
 
 namespace polykern {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {

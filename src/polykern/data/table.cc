@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "polykern/core/error.h"
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {

@@ -7,18 +7,15 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/net/store.h"
 
 namespace polykern {
 namespace {
 
-std::string InQuotes(const std::string& name) {
-  return "'" + name.substr(0, 60) + "'";
-}
-
 void CheckEnds(const std::string& option, const ColumnRange& column) {
   if (column.low < column.high && std::isfinite(column.high - column.low)) return;
-  throw Error(option + " of " + InQuotes(column.name) + " must be finite, the low end first");
+  throw Error(option + " of " + Quoted(column.name) + " must be finite, the low end first");
 }
 
 void SetOptions(const DeclaredFederation& declared, FederationConfiguration& f) {
@@ -35,7 +32,7 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
     f.columns.clear();
     for (const std::string& name : declared.columns) {
       if (std::ranges::count(declared.columns, name) > 1) {
-        throw Error(OptionName("columns") + " names " + InQuotes(name) + " twice");
+        throw Error(OptionName("columns") + " names " + Quoted(name) + " twice");
       }
       const auto known = std::ranges::find(before, name, &ColumnRange::name);
       f.columns.push_back(known != before.end() ? *known : ColumnRange{name, 0, 1});
@@ -44,12 +41,14 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
   }
   for (const ColumnRange& range : declared.ranges) {
     if (std::ranges::count(declared.ranges, range.name, &ColumnRange::name) > 1) {
-      throw Error(OptionName("range") + " is given twice for " + InQuotes(range.name));
+      throw Error(OptionName("range") + " is given twice for " + Quoted(range.name));
     }
     const auto column = std::ranges::find(f.columns, range.name, &ColumnRange::name);
     if (column == f.columns.end()) {
-      throw Error(OptionName("range") + " is given for " + InQuotes(range.name) +
-                  ", which is not one of the " + OptionName("columns"));
+      std::vector<std::string> names;
+      for (const ColumnRange& known : f.columns) names.push_back(known.name);
+      throw Error(OptionName("range") + " is given for " + Quoted(range.name) + "; " +
+                  Suggest(range.name, names));
     }
     CheckEnds(OptionName("range"), range);
     *column = range;
@@ -105,7 +104,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   f.norm = declared.norm.value_or(f.norm);
   f.target.name = declared.target.value_or(f.target.name);
   if (std::ranges::count(f.columns, f.target.name, &ColumnRange::name) > 0) {
-    throw Error(OptionName("target") + " " + InQuotes(f.target.name) + " is one of the " +
+    throw Error(OptionName("target") + " " + Quoted(f.target.name) + " is one of the " +
                 OptionName("columns") + " as well");
   }
   if (declared.target_range) {

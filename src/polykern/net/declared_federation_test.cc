@@ -74,15 +74,16 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
   expect([](auto& s) { s.options["kernels"] = "many"; }, "kernels: 'many' is not a whole number");
   expect([](auto& s) { s.options["loss"] = "huber"; }, "loss must be squared for pof-newton");
   expect([](auto& s) { s.options["ridge"] = "0"; }, "ridge is 0; it must be above 0");
-  expect([](auto& s) { s.columns = {"speed", "speed"}; }, "columns names 'speed' twice");
-  expect([](auto& s) { s.ranges[1].name = "gusts"; }, "range is given for 'gusts'");
-  expect([](auto& s) { s.ranges[1].name = "speed"; }, "range is given twice for 'speed'");
-  expect([](auto& s) { s.ranges[1].high = -1; }, "range of 'gust' must be finite");
+  expect([](auto& s) { s.columns = {"speed", "speed"}; }, R"(columns names "speed" twice)");
+  expect([](auto& s) { s.ranges[1].name = "gusts"; },
+         R"(range is given for "gusts"; did you mean "gust"?)");
+  expect([](auto& s) { s.ranges[1].name = "speed"; }, R"(range is given twice for "speed")");
+  expect([](auto& s) { s.ranges[1].high = -1; }, R"(range of "gust" must be finite)");
   expect([](auto& s) { s.ranges.pop_back(); }, "scaling=range needs columns");
   expect([](auto& s) { s.scaling = "norm"; }, "range does not go with scaling=norm");
   expect([](auto& s) { s.norm = 3; }, "norm needs scaling=norm");
-  expect([](auto& s) { s.target = "gust"; }, "target 'gust' is one of the columns as well");
-  expect([](auto& s) { s.target_range = ColumnRange{"", 1, 1}; }, "target_range of 'power'");
+  expect([](auto& s) { s.target = "gust"; }, R"(target "gust" is one of the columns as well)");
+  expect([](auto& s) { s.target_range = ColumnRange{"", 1, 1}; }, R"(target_range of "power")");
   expect([](auto& s) { s.target_range.reset(); }, "target_range=LOW:HIGH is needed");
   expect([](auto& s) { s.ranges.clear(); }, "target_range has no effect while nothing is scaled");
   EXPECT_THAT([] { Complete({}, {}, 0); }, ThrowsMessage<Error>(HasSubstr("how many inputs")));

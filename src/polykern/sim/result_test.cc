@@ -126,6 +126,14 @@ TEST(Result, HasNullWhereThereIsNothingToSay) {
   EXPECT_EQ(run["options"]["meta_rate"], 0.001);
 }
 
+TEST(Result, CallsEveryLossByItsOwnName) {
+  for (const Name<LossKind>& name : NamesOf(LossKind{})) {
+    Row row;
+    row.options.loss = name.value;
+    EXPECT_THAT(RowSettings(row, {}), HasSubstr("\"loss\":\"" + std::string(name.text) + "\""));
+  }
+}
+
 TEST(ReadableJson, HasListsOfPlainValuesOnOneLine) {
   const nlohmann::ordered_json json = {{"a", {1, 2.5, nullptr}},
                                        {"b", {{1, 2}, {3, 4}}},

@@ -1,4 +1,4 @@
-#include "polykern/data/text.h"
+#include "polykern/core/text.h"
 
 #include <algorithm>
 #include <numeric>
