@@ -31,5 +31,6 @@ const html = readFileSync(join(source, "page.html"), "utf8")
 const chunks = html.match(/[^]{1,8000}/gu).map((chunk) => `R"page(${chunk})page"`);
 writeFileSync(
   output,
-  `#include "report_files.h"\nstd::string_view polykern::ReportPage() {\n  return\n${chunks.join("\n")};\n}\n`,
+  `#include "report_files.h"\nstd::string_view polykern::ReportPage() {\n  return\n${chunks.join("\n")};\n}\n` +
+    `std::string_view polykern::WhyNoPage() {\n  return {};\n}\n`,
 );
