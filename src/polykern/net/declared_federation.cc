@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <system_error>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
@@ -133,9 +131,7 @@ std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared
 
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(store, error);
-  if (error || size == 0) return Complete(declared, std::nullopt, steps);
+  if (!HasStore(store)) return Complete(declared, std::nullopt, steps);
   const StoreContents contents = ReadStore(store);
   FederationConfiguration stored;
   try {

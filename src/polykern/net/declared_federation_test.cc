@@ -1,10 +1,13 @@
 #include "polykern/net/declared_federation.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/net/sqlite-inl.h"
 #include "polykern/net/store.h"
 #include "polykern/test_folder-inl.h"
 
@@ -113,6 +116,23 @@ TEST(ADeclaredFederation, GoesOnWithItsStoresHorizonOnceThereAreSteps) {
   EXPECT_EQ(horizon(0), 7U);
   store.Commit({.steps = 1, .state = {}, .counted = {}});
   EXPECT_EQ(horizon(50), 7U);
+}
+
+TEST(ADeclaredFederation, IsANewOneIfItsStoreWasNeverFinished) {
+  const TestFolder folder;
+  const std::string path = folder.At("store.db");
+  folder.Write("store.db", "");
+  EXPECT_EQ(CompleteForStore({.dimension = 2}, path, 7).problem.horizon, 7U);
+  {  // a server stopped after its first write: pages, but no tables
+    Database database(path, Database::Mode::kWrite);
+    database.Run("PRAGMA journal_mode = WAL; PRAGMA user_version = 1; PRAGMA user_version = 0");
+  }
+  ASSERT_GT(std::filesystem::file_size(path), 0U);
+  const FederationConfiguration f = CompleteForStore({.dimension = 2}, path, 7);
+  EXPECT_EQ(f.problem.horizon, 7U);
+  EXPECT_NO_THROW(Store(path, ToTexts(f)));
+  folder.Write("other.db", "something else");
+  EXPECT_THROW(CompleteForStore({.dimension = 2}, folder.At("other.db"), 7), Error);
 }
 
 TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {

@@ -132,6 +132,10 @@ struct StoreContents {
 };
 StoreContents ReadStore(const std::string& path);
 
+/// False if there is no file, or one in which nothing is yet: its server was stopped while it made
+/// it. Throws Error for a file that cannot be read.
+bool HasStore(const std::string& path);
+
 /// store.db in a folder; a file is itself.
 std::string StorePath(const std::string& folder_or_file);
 

@@ -18,14 +18,21 @@ std::array<std::byte, 32> SumOf(std::span<const std::byte> bytes) {
   return sum;
 }
 
+namespace {
+
+bool IsEmpty(Database& database) {
+  return database.Number("PRAGMA application_id") == 0 &&
+         database.Number("PRAGMA user_version") == 0 &&
+         database.Number("SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+}  // namespace
+
 void CheckStore(Database& database, bool empty_is_good) {
+  if (empty_is_good && IsEmpty(database)) return;
   const std::string& path = database.path();
   const std::int64_t application = database.Number("PRAGMA application_id");
   const std::int64_t version = database.Number("PRAGMA user_version");
-  if (empty_is_good && application == 0 && version == 0 &&
-      database.Number("SELECT count(*) FROM sqlite_schema") == 0) {
-    return;
-  }
   if (application != kStoreApplication || version < 1) {
     throw Error(path + ": is not a store of polykern; name another file");
   }
@@ -103,6 +110,14 @@ StoreContents ReadStore(const std::string& path) {
     if (!error) contents.file_bytes += size;
   }
   return contents;
+}
+
+bool HasStore(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size == 0) return false;
+  Database database(path, Database::Mode::kRead);
+  return !IsEmpty(database);
 }
 
 std::string StorePath(const std::string& folder_or_file) {
