@@ -1,9 +1,8 @@
 // Part of every program of a build with tests, so that it runs as on another machine:
 //   POLYKERN_HIDDEN="AVX3 AVX3_DL"  the machine seems not to have these vector units;
-//   POLYKERN_TARGET=AVX2            the library uses this one alone. A target that the machine does
-//   not
-//                                   have ends the program with 77, which CTest takes for "skipped";
-//                                   so does the best it has, with which all tests run anyway.
+//   POLYKERN_TARGET=AVX2            the library uses this one alone.
+// A target that the machine does not have ends the program with 77, which CTest takes for
+// "skipped"; so does the best it has, with which all tests run anyway.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

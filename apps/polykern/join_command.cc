@@ -97,7 +97,7 @@ class Session {
       Read(input);
     } catch (const BrokenInput& error) {
       broken = true;
-      std::cerr << "polykern: " << error.Spelled(ShellSpelling) << "; no more is learnt"
+      std::cerr << "polykern: " << error.Spelled(ShellSpelling) << "; stopped learning"
                 << std::endl;
     }
     Patiently(agent_, o_.give_up, [&](auto time) { return agent_.WaitUntilCounted(time); });

@@ -106,11 +106,10 @@ class Watch {
  public:
   void Look(const RoundsStatus& status, ServerLog& log) {
     const auto now = std::chrono::steady_clock::now();
-    if (status.step != step_ || status.answered == 0) {
-      step_ = status.step;
-      since_ = now;
-      told_ = false;
-    }
+    if (status.step != step_) told_ = false;
+    if (status.step != step_ || status.answered != answered_ || status.answered == 0) since_ = now;
+    step_ = status.step;
+    answered_ = status.answered;
     constexpr std::chrono::seconds kPatience{10};
     if (told_ || status.missing.empty() || status.finished || now < since_ + kPatience) return;
     told_ = true;
@@ -123,7 +122,8 @@ class Watch {
 
  private:
   std::uint64_t step_ = 0;
-  std::chrono::steady_clock::time_point since_{};
+  std::uint64_t answered_ = 0;
+  std::chrono::steady_clock::time_point since_{};  // the last answer, or the step
   bool told_ = false;
 };
 
@@ -331,8 +331,8 @@ void AddServeCommand(CLI::App& program) {
                          "Algorithm (default: " + FederationConfiguration().algorithm + ")"));
   group("Algorithm", serve
                          .add_option("--horizon", o->federation.horizon,
-                                     "T in rates of 1/sqrt(T) (default: as before if the store "
-                                     "has steps, else --steps, or 10000)")
+                                     "T in rates of 1/sqrt(T) (default: the store's, else --steps, "
+                                     "or 10000)")
                          ->check(WholeNumber(1)));
   group("Algorithm",
         serve.add_option("--seed", o->federation.seed, "Seed of everything random (default: 0)")

@@ -45,11 +45,17 @@ class Algorithm(_core.Algorithm):
         cls.__signature__ = inspect.Signature(
             [inspect.Parameter(cls._over, inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords,
              _keyword("horizon", None), _keyword("seed", 0)])
-        cls.__doc__ += "\n    Options:\n\n" + "".join(f"    {key}: {text}.\n" for key, _, text in options)
+        listed = "".join(f"    {key}: {text}.\n" for key, _, text in options)
+        cls.__doc__ = f"{cls.__doc__ or ''}\n    Options:\n\n{listed}"
 
     def __init__(self, *arguments, **settings):
+        if self._name is None:
+            raise TypeError("use one of the classes below Algorithm, or make_algorithm")
         given = dict(settings)
-        given.pop("local_experts", None)  # the former name of experts
+        if "local_experts" in given and "experts" in type(self).__signature__.parameters:
+            given["experts"] = given.pop("local_experts")  # its former name
+            if "experts" in settings:
+                raise TypeError(f"{type(self).__name__}: local_experts is the former name of experts: give one of them")
         try:
             bound = type(self).__signature__.bind(*arguments, **given)
         except TypeError as error:
@@ -138,29 +144,25 @@ class Ofskl(Algorithm):
 
 
 class OfmklAvg(Algorithm):
-    """Every client steps every kernel; the prediction is their mean.
-    """
+    """Every client steps every kernel; the prediction is their mean."""
 
     _name = "ofmkl-avg"
 
 
 class VmKofl(Algorithm):
-    """Every client steps every kernel; the server keeps one weight per kernel for all.
-    """
+    """Every client steps every kernel; the server keeps one weight per kernel for all."""
 
     _name = "vm-kofl"
 
 
 class EmKofl(Algorithm):
-    """Clients step all kernels for themselves; the server draws one kernel a step and averages it.
-    """
+    """Clients step all kernels for themselves; the server draws one kernel a step and averages it."""
 
     _name = "em-kofl"
 
 
 class FomdOms(Algorithm):
-    """FOMD-OMS: the server draws two kernels for each client. Needs two kernels at least.
-    """
+    """FOMD-OMS: the server draws two kernels for each client. Needs two kernels at least."""
 
     _name = "fomd-oms"
 
@@ -180,8 +182,7 @@ class PerFedAvg(Algorithm):
 
 
 class Local(Algorithm):
-    """No federation: POF-MKL's client alone, every kernel stepped.
-    """
+    """No federation: POF-MKL's client alone, every kernel stepped."""
 
     _name = "local"
 

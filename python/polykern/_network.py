@@ -141,7 +141,7 @@ class Server:
         if columns is not None and target is None:
             raise ValueError("columns need a target: (name, low, high)")
         if columns is None and target is not None:
-            raise ValueError("a target is without effect while nothing is scaled: it needs columns={name: (low, high), ...}")
+            raise ValueError("a target has no effect while nothing is scaled: it needs columns={name: (low, high), ...}")
         self._folder = None
         if store is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polykern-")

@@ -1,7 +1,5 @@
 // Algorithms: a name, a bank and options become a polykern::Algorithm.
 
-#include <array>
-#include <charconv>
 #include <concepts>
 #include <map>
 #include <type_traits>
@@ -14,6 +12,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/core/text.h"
 
 namespace polykern::python {
 namespace {
@@ -28,11 +27,6 @@ std::string YesOrNo(const py::handle& value, const std::string& name) {
   return value.cast<bool>() ? "yes" : "no";
 }
 
-std::string NumberText(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
 /// A value from Python as SetOption's text, if it is of the field's type.
 std::string TextFor(const OptionDeclaration& option, const py::handle& value,
                     const std::string& name) {
@@ -41,7 +35,7 @@ std::string TextFor(const OptionDeclaration& option, const py::handle& value,
       [&]<typename T>(T O::*) -> std::string {
         if constexpr (std::same_as<T, bool>) return YesOrNo(value, name);
         if constexpr (std::same_as<T, double> || std::same_as<T, std::optional<double>>) {
-          return NumberText(ReadNumber(value, name));
+          return ExactText(ReadNumber(value, name));
         }
         if constexpr (std::same_as<T, std::size_t> || std::same_as<T, std::optional<std::size_t>>) {
           return std::to_string(ReadCount(value, name));
@@ -87,7 +81,7 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
     if (!bank->dictionary.empty()) learner.options.dictionary = bank->dictionary;
     learner.options.orthogonal = bank->draw == Draw::kOrthogonal;
     learner.options.shared_draws = bank->draw == Draw::kShared;
-    if (bank->kernels.size() == 1) {
+    if (UsesOption(name, *FindOption("single_bandwidth")) && bank->kernels.size() == 1) {
       learner.options.single_bandwidth = bank->kernels[0].length * bank->kernels[0].length;
     }
     if (!settings.contains("budget") || settings["budget"].is_none()) {
@@ -178,8 +172,9 @@ void BindAlgorithms(py::module_& module) {
         for (const OptionDeclaration& option : kAlgorithmOptions) {
           if (!UsesOption(algorithm, option)) continue;
           std::string help(option.help);
-          for (const std::string& choice : OptionChoices(option)) {
-            help += (choice == OptionChoices(option).front() ? "; " : ", ") + choice;
+          const std::vector<std::string> choices = OptionChoices(option);
+          for (std::size_t i = 0; i < choices.size(); ++i) {
+            help += (i == 0 ? "; " : ", ") + choices[i];
           }
           if (!option.unset.empty()) help += " (default: " + std::string(option.unset) + ")";
           list.append(py::make_tuple(py::str(option.key.data(), option.key.size()),

@@ -1,7 +1,9 @@
 """What users see of the package: kernels, messages, results, data."""
 
+import inspect
 import json
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -81,6 +83,35 @@ def test_the_parts_of_a_round(bank):
     assert pk.PofNewton(bank).client(0).weights.shape == (5,)
     assert pk.OfmklAvg(bank).client(0).weights is None
     assert pk.PofMkl(bank, schedule="anytime", loss="logistic").client(0).weights.shape == (5,)
+
+
+def test_options_come_from_the_declarations(bank):
+    parameters = inspect.signature(pk.PofNewton).parameters
+    assert list(parameters)[0] == "bank" and parameters["ridge"].default == 1e-4 and "learning_rate" not in parameters
+    assert "ridge: ridge of the regressions" in pk.PofNewton.__doc__
+    assert "kernels" not in parameters  # the bank's
+    with pytest.raises(TypeError, match="PofNewton: got an unexpected keyword argument 'learning_rate'"):
+        pk.PofNewton(bank, learning_rate=0.1)
+    with pytest.raises(TypeError, match="make_algorithm"):
+        pk.Algorithm(bank)
+
+    class Mine(pk.PofMkl):
+        pass
+
+    assert Mine(bank, kernels_per_upload=2).uplink_numbers == 16
+    done = subprocess.run([sys.executable, "-OO", "-c", "import polykern"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_experts_by_their_former_name(bank):
+    alone = pk.PofNewton(bank, experts="federated")
+    assert pk.PofNewton(bank, local_experts=False).client().weights.shape == alone.client().weights.shape
+    with pytest.raises(TypeError, match="give one of them"):
+        pk.PofNewton(bank, local_experts=False, experts="federated")
+    with pytest.raises(TypeError, match="local_experts"):
+        pk.PofMkl(bank, local_experts=False)
+    with pytest.raises(TypeError, match="True or False"):
+        pk.PofNewton(bank, local_experts="no")
 
 
 def test_results(bank, samples, tmp_path):

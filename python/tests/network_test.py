@@ -127,7 +127,7 @@ def test_mistakes_are_told():
         pk.Server("pof-mkl", dimension=2, kernel=3)
     with pytest.raises(ValueError, match="loopback"):
         pk.Server("pof-mkl", dimension=2, listen="0.0.0.0:0")
-    with pytest.raises(ValueError, match="range of 'a'"):
+    with pytest.raises(ValueError, match='range of "a"'):
         pk.Server("pof-mkl", columns={"a": (1, 1)}, target=("y", 0, 1))
     with pytest.raises(ValueError, match="it needs columns"):
         pk.Server("pof-mkl", dimension=1, target=("y", 0, 3000))

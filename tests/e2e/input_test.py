@@ -112,7 +112,7 @@ def test_an_input_that_breaks_off_ends_the_agent_as_its_end_would_but_for_the_co
     out, said = process.communicate(timeout=20)
     assert process.returncode == 1 and out == ""  # a line that was cut off is none
     assert said.splitlines() == [
-        f"polykern: {address}, line 4: cannot be read (Connection reset by peer); no more is learnt",
+        f"polykern: {address}, line 4: cannot be read (Connection reset by peer); stopped learning",
         "polykern: 2 samples, 2 learnt; 0 bad lines, 0 values clipped; 0 still without a label, 0 forgotten",
         f"polykern: {address}: not read to its end; start the agent again when it can be"]
 

@@ -161,7 +161,7 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["serve", "--columns", "a", "--range", "a=2:1"], '--range of "a" must be finite, the low end first'),
         (["serve", *SCALED[:-1], "0-3000"], "--target-range '0-3000' is not of the form LOW:HIGH"),
         (["serve", *SCALED[:-1], "3000:0"], '--target-range of "power" must be finite, the low end first'),
-        (["serve", "--columns", "a", "--target-range", "0:9"], "--target-range is without effect"),
+        (["serve", "--columns", "a", "--target-range", "0:9"], "--target-range has no effect"),
         (["serve", "--dimension", "1", "--norm", "2"], "--norm needs --scaling norm"),
         (["serve", "--columns", "a", "--range", "a=0:1", "--scaling", "none"], "--range does not go with --scaling none"),
         (["serve", "--columns", "a,y", "--target", "y"], '--target "y" is one of the --columns as well'),

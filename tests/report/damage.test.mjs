@@ -15,7 +15,7 @@ after(close);
 const CASES = {
   "cut in half": [(text) => text.slice(0, text.length / 2), /bad\/result\.json: this is not JSON/],
   "of another program": [() => '{"name": "something"}', /'polykern' is missing/],
-  "a list": [() => "[1, 2]", /it is no result of polykern/],
+  "a list": [() => "[1, 2]", /not a polykern result file/],
   "without runs": [(text) => edit(text, (r) => { r.runs = []; }), /'runs' is empty/],
   "old, without client_weights": [(text) => edit(text, (r) => { delete r.runs[0].client_weights; }), /'runs\[0\]\.client_weights' is missing/],
   "with a text for a number": [(text) => edit(text, (r) => { r.runs[0].mse = "0.1"; }), /'runs\[0\]\.mse' must be a number/],

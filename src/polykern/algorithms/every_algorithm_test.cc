@@ -275,14 +275,15 @@ TEST(CheckAlgorithm, RefusesPrivateExpertsThatDoNotFitAClient) {
     };
   };
   EXPECT_EQ(Complaint("pof-newton", beside(8, 1)), "");
-  EXPECT_THAT(Complaint("pof-newton", beside(8, 0)),
-              AllOf(HasSubstr("8 private experts"), HasSubstr("local_kernels")));
+  EXPECT_THAT(Complaint("pof-newton", beside(20, 1)),
+              AllOf(HasSubstr("20 private experts"), HasSubstr("local_kernels")));
   EXPECT_THAT(Complaint("pof-newton", beside(1000, 2)), HasSubstr("51 private experts"))
       << "no more than the dictionary has";
   EXPECT_EQ(Complaint("pof-newton",
                       [](auto& o) {
                         o.experts = Experts::kFederated;
-                        o.local_memory = 0;
+                        o.local_kernels = 20;
+                        o.local_memory = 1;
                       }),
             "");
 }

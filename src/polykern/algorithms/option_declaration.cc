@@ -1,16 +1,17 @@
 #include "polykern/algorithms/option_declaration.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <iomanip>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "polykern/algorithms/options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/names.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -23,8 +24,7 @@ std::string ToText(const std::string& value) {
 }
 template <Number T>
 std::string ToText(T value) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+  return ExactText(value);
 }
 std::string ToText(bool value) {
   return value ? "yes" : "no";
@@ -45,10 +45,7 @@ std::string FromText(std::string_view text, std::string& value) {
 }
 template <Number T>
 std::string FromText(std::string_view text, T& value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && stop == end) return "";
-  return std::floating_point<T> ? "is not a number" : "is not a whole number of at least 0";
+  return ReadExact(text, value) ? "" : "is not a number";
 }
 std::string FromText(std::string_view text, bool& value) {
   value = text == "yes";
@@ -109,18 +106,32 @@ std::vector<std::string> OptionChoices(const OptionDeclaration& option) {
 
 std::string OptionComplaint(const OptionDeclaration& option, std::string_view text) {
   const std::string wrong = std::visit(
-      [&]<typename T>(T AlgorithmOptions::*) {
+      [&]<typename T>(T AlgorithmOptions::*) -> std::string {
         T value{};
-        return FromText(text, value);
+        std::string complaint = FromText(text, value);
+        if constexpr (std::same_as<T, std::size_t> || std::same_as<T, std::optional<std::size_t>>) {
+          const std::optional<std::size_t> number = value;
+          const double least = std::max(0.0, option.range.low);
+          if (!complaint.empty() || (number && static_cast<double>(*number) < least)) {
+            complaint = "is not a whole number of at least " + ToText(least);
+          }
+        }
+        return complaint;
       },
       option.field);
   return wrong.empty() ? "" : "'" + std::string(text.substr(0, 60)) + "' " + wrong;
 }
 
 void SetOption(const OptionDeclaration& option, std::string_view text, AlgorithmOptions& options) {
-  const std::string wrong = OptionComplaint(option, text);
-  if (!wrong.empty()) throw Error(OptionName(option.key) + ": " + wrong);
-  std::visit([&](auto field) { FromText(text, options.*field); }, option.field);
+  const bool good = std::visit(
+      [&](auto field) {
+        auto value = options.*field;
+        if (!FromText(text, value).empty()) return false;
+        options.*field = std::move(value);
+        return true;
+      },
+      option.field);
+  if (!good) throw Error(OptionName(option.key) + ": " + OptionComplaint(option, text));
 }
 
 void CheckRange(const OptionDeclaration& option, const AlgorithmOptions& options) {

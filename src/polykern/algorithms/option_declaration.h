@@ -51,7 +51,8 @@ struct OptionDeclaration {
   std::string_view help = {};    ///< one line, without the algorithms
   std::string_view unset = {};   ///< what no value means, where the field may have none
   std::string_view label = {};   ///< what a report calls it; "": by its key
-  std::uint32_t since = 2;       ///< the version of the protocol that brought it
+  std::uint32_t since = 2;       ///< the version of the protocol that brought it: a new option
+                                 ///< raises kProtocolVersion (net/wire.h) and has that one
 };
 
 /// True if the algorithm of that name uses the option.
@@ -63,11 +64,12 @@ std::string OptionText(const OptionDeclaration& option, const AlgorithmOptions& 
 /// What an option may be that has names for its values; nothing for any other.
 std::vector<std::string> OptionChoices(const OptionDeclaration& option);
 
-/// "'x' is not a number": what is wrong with a text for the option; "": nothing.
+/// "'x' is not a number": what is wrong with a text that somebody typed for the option; "":
+/// nothing. Whole numbers must not be below their range.
 std::string OptionComplaint(const OptionDeclaration& option, std::string_view text);
 
 /// Sets the option by such a text. Throws Error, naming the option, for a text that is not of its
-/// type; any number is taken, in its range or not.
+/// type; CheckRange judges the number.
 void SetOption(const OptionDeclaration& option, std::string_view text, AlgorithmOptions& options);
 
 /// Throws Error, naming the option, if its value is a number out of its range.

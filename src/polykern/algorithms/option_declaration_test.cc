@@ -1,6 +1,8 @@
 #include "polykern/algorithms/option_declaration.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -13,6 +15,7 @@
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {
@@ -140,6 +143,30 @@ TEST(DeclaredOptions, ChangeSomethingInTheirUsers) {
   }
 }
 
+// Kept runs and older agents know the options of version 2; a new one must say that it is new.
+TEST(DeclaredOptions, SayWhichVersionBroughtThem) {
+  constexpr std::size_t kOfVersion2 = 27;
+  EXPECT_EQ(std::ranges::count(kAlgorithmOptions, 2U, &OptionDeclaration::since),
+            static_cast<std::ptrdiff_t>(kOfVersion2));
+}
+
+TEST(DeclaredOptions, AgreeWithTheTraitsOfTheirUsers) {
+  for (const auto name : AlgorithmNames()) {
+    const AlgorithmTraits& traits = TraitsOf(name);
+    const auto uses = [&](const char* key) { return UsesOption(name, *FindOption(key)); };
+    EXPECT_EQ(traits.chooses_kernels, uses("kernels_per_upload")) << name;
+    EXPECT_EQ(traits.any_loss, uses("loss")) << name;
+    EXPECT_EQ(traits.has_kernels, uses("features")) << name;
+    EXPECT_EQ(traits.local_memory > 0, uses("local_memory")) << name;
+  }
+}
+
+TEST(DeclaredOptions, ListEveryDictionary) {
+  for (const auto name : DictionaryNames()) {
+    EXPECT_THAT(std::string(FindOption("dictionary")->help), HasSubstr(std::string(name)));
+  }
+}
+
 TEST(SetOption, RefusesATextOfAnotherTypeByTheOptionsNameAndChangesNothing) {
   AlgorithmOptions options;
   const auto expect = [&](const char* key, const char* text, const char* words) {
@@ -152,12 +179,19 @@ TEST(SetOption, RefusesATextOfAnotherTypeByTheOptionsNameAndChangesNothing) {
   expect("kernels", "-1", "is not a whole number");
   expect("kernels", "7 ", "is not a whole number");
   expect("kernels", "", "is not a whole number");
-  expect("features", "x", "is not a whole number");
+  expect("features", "x", "is not a whole number of at least 1");
   expect("ridge", "1,5", "is not a number");
   expect("learning_rate", "fast", "is not a number");
   expect("orthogonal", "maybe", "is neither yes nor no");
   expect("loss", "hinge", "is not known; there are: squared, huber, logistic");
-  expect("experts", "local", "is not known; there are: federated, federated,local");
+  expect("experts", "local", "is not known; there are: federated, federated,local, ");
+}
+
+TEST(OptionComplaint, JudgesWholeNumbersByTheirLeastAsWell) {
+  EXPECT_EQ(OptionComplaint(*FindOption("features"), "0"),
+            "'0' is not a whole number of at least 1");
+  EXPECT_EQ(OptionComplaint(*FindOption("features"), "1"), "");
+  EXPECT_EQ(OptionComplaint(*FindOption("ridge"), "0"), "");  // which CheckRange refuses
 }
 
 TEST(CheckRange, NamesTheOptionItsValueAndTheRule) {

@@ -61,7 +61,8 @@ std::span<const Name<Schedule>> NamesOf(Schedule) {
 
 std::span<const Name<Experts>> NamesOf(Experts) {
   static constexpr Name<Experts> kNames[] = {{Experts::kFederated, "federated"},
-                                             {Experts::kFederatedAndLocal, "federated,local"}};
+                                             {Experts::kFederatedAndLocal, "federated,local"},
+                                             {Experts::kFederatedAndLocal, "local,federated"}};
   return kNames;
 }
 

@@ -89,7 +89,8 @@ inline constexpr OptionRange kPositive = {.low = 0, .low_open = true};
 inline constexpr OptionRange kAtLeastOne = {.low = 1};
 
 /// Every option of the algorithms, in the order they are shown. Command line, TOML, Python,
-/// result.json, the wire, the store and the report know options from here alone.
+/// result.json, the wire, the store and the report know options from here alone. The order never
+/// changes, since kept runs are found by a text in it; a new option may stand anywhere.
 inline constexpr OptionDeclaration kAlgorithmOptions[] = {
     {.key = "dictionary",
      .field = &AlgorithmOptions::dictionary,
@@ -133,6 +134,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .field = &AlgorithmOptions::budget,
      .absent = "1000",
      .users = users::kUplink,
+     .range = kAtLeastOne,
      .help = "Most numbers a client may send per step"},
     {.key = "exploration",
      .letter = 'x',
@@ -249,7 +251,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
     {.key = "local_memory",
      .field = &AlgorithmOptions::local_memory,
      .users = users::kRegressions,
-     .range = {.low = 0, .high = 1 << 30},
+     .range = {.low = 1, .high = 1 << 30},
      .help = "KiB, most that a client's private experts may take",
      .unset = "128; local-rls: 512"},
 };

@@ -208,7 +208,7 @@ TEST(CheckOptions, RefusesSettingsOfTheRegressionsOutOfTheirRanges) {
   }
   EXPECT_THAT(Complaint([](auto& o) { o.local_kernels = 0; }), HasSubstr("local_kernels is 0"));
   EXPECT_THAT(Complaint([](auto& o) { o.local_memory = SIZE_MAX; }),
-              AllOf(HasSubstr("local_memory is"), HasSubstr("[0, 1073741824]")));
+              AllOf(HasSubstr("local_memory is"), HasSubstr("[1, 1073741824]")));
   EXPECT_EQ(Complaint([](auto& o) {
               o.ridge = o.forgetting = 1e-9;
               o.refresh = 0.999;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "polykern/algorithms/em_kofl.h"
 #include "polykern/algorithms/fomd_oms.h"
@@ -39,6 +41,7 @@ struct Entry {
   std::vector<Kernel> (*own_kernels)(const AlgorithmOptions&) = nullptr;
   /// Private experts of a client; null: it has none.
   std::size_t (*local_experts)(const AlgorithmOptions&) = nullptr;
+  std::string_view local_option = {};  ///< which sets their number
   /// Throws Error for settings that CheckOptions cannot judge; null: there are none.
   void (*check)(const AlgorithmOptions&) = nullptr;
 };
@@ -103,6 +106,7 @@ constexpr Entry kEntries[] = {
            return NewPofNewton(std::move(bank), LocalBank(o, p), o, p);
          },
      .local_experts = NewtonLocalExperts,
+     .local_option = "local_kernels",
      .check = CheckNewtonMemory},
     {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
@@ -136,7 +140,8 @@ constexpr Entry kEntries[] = {
          {.name = "local-rls", .takes_late_updates = true, .any_loss = false, .local_memory = 512},
      .uplink = [](const auto&) { return Uplink{}; },
      .over_bank = NewLocalRls,
-     .local_experts = [](const auto& o) { return o.kernels; }},
+     .local_experts = [](const auto& o) { return o.kernels; },
+     .local_option = "kernels"},
 };
 // clang-format on
 
@@ -166,8 +171,7 @@ void CheckLocalMemory(const Entry& entry, const AlgorithmOptions& options) {
   if (experts == 0 || LocalFeatures(experts, memory) > 0) return;
   throw Error(OptionName("local_memory") + " is " + std::to_string(memory) +
               " KiB, too little for " + std::to_string(experts) +
-              " private experts: raise it, or lower " +
-              OptionName(experts == options.kernels ? "kernels" : "local_kernels"));
+              " private experts: raise it, or lower " + OptionName(entry.local_option));
 }
 
 }  // namespace

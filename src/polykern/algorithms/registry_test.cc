@@ -34,6 +34,16 @@ TEST(Registry, RefusesAnUnknownNameAndListsTheKnownOnes) {
   }
 }
 
+TEST(Registry, KnowsWhoseServersNeedSingleMessages) {
+  for (const auto name : AlgorithmNames()) {
+    const auto algorithm = MakeAlgorithm(name, {}, {4, 100, 1});
+    if (algorithm->shape().update_size() == 0) continue;  // nothing is sent
+    EXPECT_EQ(algorithm->NewServer()->NewInbox()->Sums().empty(),
+              TraitsOf(name).needs_single_messages)
+        << name;
+  }
+}
+
 TEST(Registry, RefusesBadSettings) {
   AlgorithmOptions options;
   options.exploration = 0;

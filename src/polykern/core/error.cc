@@ -21,7 +21,9 @@ Marked FindMarked(std::string_view text) {
   const std::size_t end = text.find(kEnd);
   const std::size_t value = text.find(kValue);
   if (end == std::string_view::npos || value > end) return {};
-  return {text.substr(1, value - 1), text.substr(value + 1, end - value - 1), end + 1};
+  const std::string_view key = text.substr(1, value - 1);
+  if (key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != key.npos) return {};
+  return {key, text.substr(value + 1, end - value - 1), end + 1};
 }
 
 std::string Spell(std::string_view text, OptionSpelling spelling) {
@@ -62,10 +64,11 @@ std::string Error::Spelled(OptionSpelling spelling) const {
 }
 
 std::string Error::key() const {
-  const std::size_t at = marked_.find(kBegin);
-  return at == std::string::npos
-             ? ""
-             : std::string(FindMarked(std::string_view(marked_).substr(at)).key);
+  for (std::size_t at = 0; at < marked_.size(); ++at) {
+    const Marked option = FindMarked(std::string_view(marked_).substr(at));
+    if (option.length > 0) return std::string(option.key);
+  }
+  return "";
 }
 
 }  // namespace polykern

@@ -12,6 +12,7 @@ TEST(AnError, NamesOptionsInTheSpellingOfWhoeverShowsIt) {
   EXPECT_EQ(error.Spelled(ShellSpelling),
             "--learning-rate is 0; raise it, or add --schedule anytime");
   EXPECT_EQ(error.key(), "learning_rate");
+  EXPECT_EQ(Error("\x01 before " + OptionName("ridge")).key(), "ridge");
 }
 
 TEST(AnError, KeepsItsOptionsInsideAFurtherOne) {

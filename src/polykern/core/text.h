@@ -1,13 +1,16 @@
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace polykern {
 
-/// Words for error messages. Pure functions of their arguments; they never fail.
+/// Words and numbers for messages. Pure functions of their arguments; they never fail.
 
 /// The fewest insertions, deletions and replacements of one character that turn a into b,
 /// capital and small letters being the same.
@@ -19,6 +22,20 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
 
 /// The text in double quotes, on one line, printable, and cut after about 30 characters.
 std::string Quoted(std::string_view text);
+
+/// A number with as many digits as bring back every bit of it, and back. False, leaving something
+/// in `value`, unless all of the text is such a number; "nan" and "inf" are.
+template <typename Number>
+std::string ExactText(Number value) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+}
+template <typename Number>
+bool ReadExact(std::string_view text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
 
 /// The text as a shell takes it for one word: in single quotes, if it needs them.
 std::string ShellWord(std::string_view text);

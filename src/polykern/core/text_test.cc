@@ -46,5 +46,19 @@ TEST(Text, NeverCutsACharacterInTwo) {
   EXPECT_EQ(Quoted(text), "\"" + std::string(29, 'x') + "..\"");
 }
 
+TEST(ExactText, BringsBackEveryBit) {
+  for (const double value : {0.1, 1.0 / 3, -1e-300, 5e-324, 1e300, 0.0}) {
+    double back = 7;
+    EXPECT_TRUE(ReadExact(ExactText(value), back));
+    EXPECT_EQ(back, value);
+  }
+  EXPECT_EQ(ExactText(std::size_t{51}), "51");
+  EXPECT_EQ(ExactText(1e-4), "1e-04");
+  std::size_t count = 0;
+  for (const char* text : {"", "-1", "7 ", " 7", "1.5", "99999999999999999999"}) {
+    EXPECT_FALSE(ReadExact(text, count)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace polykern

@@ -42,10 +42,10 @@ void CheckCount(const std::optional<std::size_t>& count, const char* option) {
   if (count && *count == 0) throw Error(OptionName(option) + " is 0; it must be at least 1");
 }
 
-/// Refuses an option that was given but plays no part with these data.
+/// Refuses an option that was given but has no effect with these data.
 void Refuse(bool given, const char* option, const std::string& data) {
   if (given)
-    throw Error(OptionName(option) + " plays no part with " + OptionName("data", data) +
+    throw Error(OptionName(option) + " has no effect with " + OptionName("data", data) +
                 "; leave it out");
 }
 

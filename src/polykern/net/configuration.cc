@@ -1,7 +1,5 @@
 #include "polykern/net/configuration.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/core/text.h"
 #include "polykern/net/version_2.h"
 
 namespace polykern {
@@ -22,16 +21,11 @@ concept Number = std::integral<T> || std::floating_point<T>;
 
 template <Number T>
 std::string ToText(T value) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+  return ExactText(value);
 }
 template <Number T>
 bool FromText(const std::string& text, T& value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return false;
-  if constexpr (std::floating_point<T>) return std::isfinite(value);
-  return true;
+  return ReadExact(text, value) && std::isfinite(static_cast<double>(value));
 }
 
 std::string ToText(const std::string& value) {
@@ -74,8 +68,11 @@ std::string ColumnKey(std::size_t i) {
 }
 
 [[noreturn]] void CannotRead(const std::string& name, const std::string& text) {
+  const OptionDeclaration* option = FindOption(name);
+  const bool named = option != nullptr && !OptionChoices(*option).empty();
   throw Error("the federation's configuration has the " + name + " '" + text.substr(0, 60) +
-              "', which cannot be read");
+              (named ? "', which is not known here; is the other side a newer version of polykern?"
+                     : "', which cannot be read"));
 }
 
 /// Takes texts out, one by one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
@@ -25,9 +26,12 @@ void SetOptions(const DeclaredFederation& declared, FederationConfiguration& f) 
 }
 
 void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) {
+  if (declared.dimension) {
+    if (declared.columns.empty() && *declared.dimension != f.columns.size()) f.columns.clear();
+    f.problem.dimension = *declared.dimension;
+  }
   if (!declared.columns.empty()) {
-    const std::vector<ColumnRange> before = std::move(f.columns);
-    f.columns.clear();
+    const std::vector<ColumnRange> before = std::exchange(f.columns, {});
     for (const std::string& name : declared.columns) {
       if (std::ranges::count(declared.columns, name) > 1) {
         throw Error(OptionName("columns") + " names " + Quoted(name) + " twice");
@@ -35,7 +39,7 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
       const auto known = std::ranges::find(before, name, &ColumnRange::name);
       f.columns.push_back(known != before.end() ? *known : ColumnRange{name, 0, 1});
     }
-    f.problem.dimension = f.columns.size();
+    if (!declared.dimension) f.problem.dimension = f.columns.size();
   }
   for (const ColumnRange& range : declared.ranges) {
     if (std::ranges::count(declared.ranges, range.name, &ColumnRange::name) > 1) {
@@ -51,17 +55,33 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
     CheckEnds(OptionName("range"), range);
     *column = range;
   }
-  if (declared.dimension) f.problem.dimension = *declared.dimension;
 }
 
-/// Nothing that is said about the data may be without effect.
+/// Every input must have a range that somebody has declared, now or for the store.
+void CheckRanges(const DeclaredFederation& declared, const FederationConfiguration& f,
+                 const std::optional<FederationConfiguration>& stored) {
+  const bool known = stored && stored->scaling == "range";
+  const bool all = std::ranges::all_of(f.columns, [&](const ColumnRange& column) {
+    return std::ranges::count(declared.ranges, column.name, &ColumnRange::name) > 0 ||
+           (known && std::ranges::count(stored->columns, column.name, &ColumnRange::name) > 0);
+  });
+  if (all && !f.columns.empty()) return;
+  throw Error(OptionName("scaling", "range") + " needs " + OptionName("columns") + ", and a " +
+              OptionName("range", "COLUMN=LOW:HIGH") + " for each of them");
+}
+
+/// Nothing that is said about the data may be without effect, and nothing that it needs missing.
 void CheckScaling(const DeclaredFederation& declared, const FederationConfiguration& f,
-                  bool fresh) {
+                  const std::optional<FederationConfiguration>& stored) {
+  const bool scaled_before = stored && stored->scaling == f.scaling;
   if (f.scaling != "range" && !declared.ranges.empty()) {
-    throw Error(OptionName("range") + " does not go with " + OptionName("scaling", f.scaling) +
-                "; leave out one of them");
+    throw Error(declared.scaling
+                    ? OptionName("range") + " does not go with " +
+                          OptionName("scaling", f.scaling) + "; leave out one of them"
+                    : OptionName("range") + " has no effect: the store's inputs are not scaled " +
+                          "by ranges; leave it out, or add " + OptionName("scaling", "range"));
   }
-  if (f.scaling == "norm" && fresh && !declared.norm) {
+  if (f.scaling == "norm" && !scaled_before && !declared.norm) {
     throw Error(OptionName("scaling", "norm") + " needs " + OptionName("norm", "R") +
                 ", the largest norm that a sample's inputs have anywhere; " +
                 OptionName("scaling", "range") + " needs none, but the columns' ranges");
@@ -74,12 +94,8 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
                 OptionName("range", "COLUMN=LOW:HIGH") + " for each input, or " +
                 OptionName("scaling", "norm") + ", or leave it out");
   }
-  if (f.scaling == "range" && fresh &&
-      (declared.columns.empty() || declared.ranges.size() != declared.columns.size())) {
-    throw Error(OptionName("scaling", "range") + " needs " + OptionName("columns") + ", and a " +
-                OptionName("range", "COLUMN=LOW:HIGH") + " for each of them");
-  }
-  if (f.scaling != "none" && fresh && !declared.target_range) {
+  if (f.scaling == "range") CheckRanges(declared, f, stored);
+  if (f.scaling != "none" && !declared.target_range && (!stored || stored->scaling == "none")) {
     throw Error(OptionName("target_range", "LOW:HIGH") +
                 " is needed: labels are scaled to [0, 1] by it");
   }
@@ -94,11 +110,10 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   f.algorithm = declared.algorithm.value_or(f.algorithm);
   SetOptions(declared, f);
   CheckAlgorithm(f.algorithm, f.options);
-  const bool rescaled = declared.scaling && stored && *declared.scaling != stored->scaling;
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetColumns(declared, f);
-  CheckScaling(declared, f, !stored || rescaled);
+  CheckScaling(declared, f, stored);
   f.norm = declared.norm.value_or(f.norm);
   f.target.name = declared.target.value_or(f.target.name);
   if (std::ranges::count(f.columns, f.target.name, &ColumnRange::name) > 0) {
@@ -139,7 +154,6 @@ FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
   } catch (const Error& unreadable) {
     throw Error(store + ": " + unreadable.marked());
   }
-  if (!contents.newest && steps > 0) stored.problem.horizon = steps;
   return Complete(declared, stored, steps);
 }
 

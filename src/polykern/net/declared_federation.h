@@ -28,8 +28,9 @@ struct DeclaredFederation {
 };
 
 /// What the federation is. `stored`: what a store says; without one everything that has no default
-/// must be declared. `steps`: the horizon if nobody says another; 0: kEndlessHorizon. Throws Error
-/// for what is wrong, missing, or without effect.
+/// must be declared, and the horizon is `steps`, or kEndlessHorizon if that is 0, unless declared.
+/// Throws Error for what is wrong or missing, and for what is said about the data without effect;
+/// options that the algorithm does not use are left out, see OptionsWithoutEffect.
 FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps);

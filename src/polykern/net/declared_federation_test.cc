@@ -94,6 +94,27 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
               ThrowsMessage<Error>(HasSubstr("scaling=norm needs norm=R")));
 }
 
+TEST(ADeclaredFederation, NeedsARangeForEveryColumnThatItsStoreDoesNotKnow) {
+  const FederationConfiguration stored = Complete(Wind(), {}, 500);
+  const auto complete = [&](const DeclaredFederation& said) { return Complete(said, stored, 0); };
+  EXPECT_THAT(
+      [&] {
+        complete({.columns = {"speed", "heat"}});
+      },
+      ThrowsMessage<Error>(HasSubstr("a range=COLUMN=LOW:HIGH for each")));
+  EXPECT_EQ(complete({.columns = {"speed", "heat"}, .ranges = {{"heat", -9, 9}}}).columns[1].low,
+            -9);
+  EXPECT_EQ(complete({.dimension = 2}).columns.size(), 2U);
+  EXPECT_THAT([&] { complete({.dimension = 3}); },
+              ThrowsMessage<Error>(HasSubstr("needs columns")));
+  const FederationConfiguration bare = Complete({.dimension = 2}, {}, 500);
+  EXPECT_THAT(
+      [&] {
+        Complete({.columns = {"a", "b"}, .ranges = {{"a", 0, 1}}}, bare, 0);
+      },
+      ThrowsMessage<Error>(HasSubstr("the store's inputs are not scaled by ranges")));
+}
+
 TEST(ADeclaredFederation, TellsOptionsThatItsAlgorithmDoesNotUse) {
   DeclaredFederation said = Wind();
   said.options["meta_rate"] = "0.5";
@@ -102,7 +123,7 @@ TEST(ADeclaredFederation, TellsOptionsThatItsAlgorithmDoesNotUse) {
   EXPECT_EQ(OptionsWithoutEffect(said, "perfedavg"), (std::vector<std::string>{"ridge"}));
 }
 
-TEST(ADeclaredFederation, GoesOnWithItsStoresHorizonOnceThereAreSteps) {
+TEST(ADeclaredFederation, KeepsItsStoresHorizonWhateverTheSteps) {
   const TestFolder folder;
   const std::string path = folder.At("store.db");
   const DeclaredFederation said = {.dimension = 2};
@@ -112,8 +133,7 @@ TEST(ADeclaredFederation, GoesOnWithItsStoresHorizonOnceThereAreSteps) {
   EXPECT_EQ(horizon(50), 50U);
   EXPECT_EQ(horizon(0), kEndlessHorizon);
   Store store(path, ToTexts(Complete(said, {}, 7)));
-  EXPECT_EQ(horizon(50), 50U);
-  EXPECT_EQ(horizon(0), 7U);
+  EXPECT_EQ(horizon(50), 7U);
   store.Commit({.steps = 1, .state = {}, .counted = {}});
   EXPECT_EQ(horizon(50), 7U);
 }

@@ -10,6 +10,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/rounds_fixture-inl.h"
+#include "polykern/net/version_2.h"
 
 namespace polykern {
 namespace {
@@ -45,6 +46,28 @@ TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
   Expect<Welcome>(later);
   Answer(later, 0);
   EXPECT_EQ(rounds_->status().accepted, 1U);
+}
+
+TEST_F(RoundsOfAFederation, GiveOlderClientsEveryOptionThatTheyKnow) {
+  Start();
+  const auto old = Expect<Welcome>(Join("a", {.version = 2, .next_step = 0}));
+  EXPECT_EQ(old.version, 2U);
+  EXPECT_EQ(old.configuration, ForVersion2(ToTexts(configuration_)));
+  EXPECT_EQ(old.configuration.at("ridge"), "1e-04");
+  const auto now = Expect<Welcome>(Join("b"));
+  EXPECT_EQ(now.configuration, ToTexts(configuration_));
+}
+
+TEST_F(RoundsOfAFederation, RefuseOlderClientsByTheNameOfWhatIsTooNewForThem) {
+  ConfigurationTexts texts = ToTexts(configuration_);
+  texts["burst"] = "21";
+  store_.emplace(folder_.At("store.db"), texts);
+  rounds_.emplace(*algorithm_, texts, *store_, options_);
+  const auto refused = EndOf(Join("a", {.version = 2, .next_step = 0}));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind, Ending::Kind::kVersion);
+  EXPECT_THAT(refused->reason, HasSubstr("burst ('21') is newer than version 2"));
+  EXPECT_EQ(Expect<Welcome>(Join("b")).configuration.at("burst"), "21");
 }
 
 TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {

@@ -14,7 +14,7 @@ namespace {
 struct OldName {
   std::string_view name;
   std::string_view value = {};    ///< unless another is set; "": then the name is left out
-  std::string_view choices = {};  ///< every value it may have, with blanks around; "": numbers
+  std::string_view choices = {};  ///< every value it may have, with blanks around; "": any
 };
 
 constexpr std::array kOldNames = std::to_array<OldName>({
@@ -27,8 +27,8 @@ constexpr std::array kOldNames = std::to_array<OldName>({
     {"kernels_per_upload"},
     {"features"},
     {"budget", "1000"},
-    {"orthogonal", "no"},
-    {"shared_draws", "no"},
+    {"orthogonal", "no", " yes no "},
+    {"shared_draws", "no", " yes no "},
     {"exploration"},
     {"learning_rate"},
     {"weight_rate"},
@@ -37,7 +37,7 @@ constexpr std::array kOldNames = std::to_array<OldName>({
     {"loss", "squared", " squared huber logistic "},
     {"huber_delta", "0.1"},
     {"single_bandwidth", "10"},
-    {"hessian_free", "no"},
+    {"hessian_free", "no", " yes no "},
     {"inner_rate", "0.01"},
     {"meta_rate", "0.001"},
     {"projection_radius", "10"},

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "polykern/net/configuration.h"
 
 namespace polykern {

@@ -36,6 +36,7 @@ inline void FromKept(const nlohmann::json& kept, double& number) {
   number = std::bit_cast<double>(kept.get<std::uint64_t>());
 }
 inline void FromKept(const nlohmann::json& kept, std::vector<double>& numbers) {
+  numbers.clear();
   for (const nlohmann::json& bits : kept) FromKept(bits, numbers.emplace_back());
 }
 

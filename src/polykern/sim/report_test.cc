@@ -122,7 +122,7 @@ TEST(Report, NamesTheFieldThatIsWrong) {
               says("'runs[0].client_weights.trace[1][2]' must be a list of 2"));
   EXPECT_THAT(with([](Json& r) { r["reproduction"] = Json::array(); }),
               says("'data' must be a list"));
-  EXPECT_THAT(with([](Json& r) { r = 3; }), says("it is no result of polykern"));
+  EXPECT_THAT(with([](Json& r) { r = 3; }), says("not a polykern result file"));
   const auto half = [&] { ReportHtml(kPage, {{"a", whole.dump().substr(0, 90)}}); };
   EXPECT_THAT(half, ThrowsMessage<Error>(HasSubstr("a: this is not JSON")));
 }

@@ -1,5 +1,6 @@
 #include "polykern/sim/result.h"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -50,6 +51,7 @@ std::vector<RunValue> RunValues(const RowResult& row, const Stream& stream,
     RunValue& one = values.emplace_back(name);
     if (value.is_boolean()) one.value = value.get<bool>();
     if (value.is_number_float()) one.value = value.get<double>();
+    assert(!value.is_number_integer() || value.is_number_unsigned());  // counts, no signs
     if (value.is_number_unsigned()) one.value = value.get<std::uint64_t>();
     if (value.is_string()) one.value = value.get<std::string>();
   }

@@ -316,13 +316,13 @@ const ObjectOf<Comparison>& ReproductionFields() {
        {Number("deviation"), [](Of c) -> Json { return c.deviation; }},
        {Truth("reproduced"), [](Of c) -> Json { return c.reproduced; }},
        {Text("note"), [](Of c) -> Json { return c.note; }},
-       {Optional(Number("published_seconds")),
+       {Optional(Number("published_seconds", Null::kMayBe)),
         [](Of c) { return c.table == "table1" ? Json(c.published_cost) : Nothing(); }},
-       {Optional(Number("seconds")),
+       {Optional(Number("seconds", Null::kMayBe)),
         [](Of c) { return c.table == "table1" ? Json(c.cost) : Nothing(); }},
-       {Optional(Number("published_steps_x_mse")),
+       {Optional(Number("published_steps_x_mse", Null::kMayBe)),
         [](Of c) { return c.table == "table4" ? Json(c.published_cost) : Nothing(); }},
-       {Optional(Number("steps_x_mse")),
+       {Optional(Number("steps_x_mse", Null::kMayBe)),
         [](Of c) { return c.table == "table4" ? Json(c.cost) : Nothing(); }}});
   return fields;
 }

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <type_traits>
 #include <variant>
 
 #include <nlohmann/json.hpp>
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/core/names.h"
 #include "polykern/sim/result.h"
 #include "polykern/sim/result_schema-inl.h"
 

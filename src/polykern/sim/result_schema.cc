@@ -9,22 +9,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct TypeTraits {
+struct TypeNames {
   const char* name;    // in the schema
   const char* wanted;  // in an error
   bool (*is)(const Json& value);
 };
 
 /// In the order of FieldType.
-constexpr TypeTraits kTypes[] = {
+constexpr TypeNames kTypes[] = {
     {"text", "a text", [](const Json& value) { return value.is_string(); }},
     {"number", "a number", [](const Json& value) { return value.is_number(); }},
     {"truth", "true or false", [](const Json& value) { return value.is_boolean(); }},
     {"object", "an object", [](const Json& value) { return value.is_object(); }}};
-constexpr TypeTraits kListType = {"list", "a list",
-                                  [](const Json& value) { return value.is_array(); }};
+constexpr TypeNames kListType = {"list", "a list",
+                                 [](const Json& value) { return value.is_array(); }};
 
-const TypeTraits& TraitsOf(FieldType type) {
+const TypeNames& NamesOfType(FieldType type) {
   return kTypes[static_cast<std::size_t>(type)];
 }
 
@@ -41,7 +41,7 @@ class Checker {
   }
 
   /// A field of the result itself.
-  Json& Need(Json& result, const std::string& name, const TypeTraits& type) const {
+  Json& Need(Json& result, const std::string& name, const TypeNames& type) const {
     if (!result.contains(name)) Fail("'" + name + "' is missing");
     if (!type.is(result[name])) MustBe(name, type.wanted);
     return result[name];
@@ -71,7 +71,7 @@ class Checker {
     if (null && value.is_null()) return;
     const std::string or_null = null ? " or null" : "";
     if (!list) {
-      const TypeTraits& type = TraitsOf(field.type);
+      const TypeNames& type = NamesOfType(field.type);
       if (!type.is(value)) MustBe(path, type.wanted + or_null);
       if (field.object != nullptr) Object(value, *field.object, path);
       return;
@@ -93,7 +93,7 @@ class Checker {
 void AddToSchema(Json& schema, const ObjectType& type) {
   Json fields = Json::object();
   for (const Field& field : type.fields) {
-    Json& one = fields[field.name] = {{"type", TraitsOf(field.type).name}};
+    Json& one = fields[field.name] = {{"type", NamesOfType(field.type).name}};
     if (field.object != nullptr) {
       one["object"] = field.object->name;
       AddToSchema(schema, *field.object);
@@ -116,9 +116,9 @@ void CheckObject(Json& object, const ObjectType& type, const std::string& path,
 
 void CheckResult(Json& result, const std::string& name) {
   const Checker checker(name);
-  if (!result.is_object()) checker.Fail("it is no result of polykern, but some other JSON");
-  checker.Need(result, "polykern", TraitsOf(FieldType::kText));
-  checker.Need(result, "command", TraitsOf(FieldType::kText));
+  if (!result.is_object()) checker.Fail("not a polykern result file");
+  checker.Need(result, "polykern", NamesOfType(FieldType::kText));
+  checker.Need(result, "command", NamesOfType(FieldType::kText));
   const auto all = [&](Json& list, const ObjectType& type, const std::string& path) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       checker.Object(list[i], type, path + "[" + std::to_string(i) + "]");
@@ -128,8 +128,8 @@ void CheckResult(Json& result, const std::string& name) {
   if (reproduction) {
     all(checker.Need(result, "data", kListType), DataFields().type(), "data");
   } else {
-    checker.Object(checker.Need(result, "data", TraitsOf(FieldType::kObject)), DataFields().type(),
-                   "data");
+    checker.Object(checker.Need(result, "data", NamesOfType(FieldType::kObject)),
+                   DataFields().type(), "data");
   }
   Json& runs = checker.Need(result, "runs", kListType);
   if (runs.empty()) checker.Fail("'runs' is empty");

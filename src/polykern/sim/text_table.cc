@@ -1,8 +1,8 @@
 #include "polykern/sim/text_table.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
+
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -50,10 +50,7 @@ std::string MarkdownText(const TextTable& table) {
 }
 
 std::string NumberText(double value) {
-  if (!std::isfinite(value)) return "";
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  return {digits.data(), end};
+  return std::isfinite(value) ? ExactText(value) : "";
 }
 
 }  // namespace polykern
