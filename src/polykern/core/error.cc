@@ -6,9 +6,9 @@ namespace polykern {
 namespace {
 
 // Around an option: bytes that no name or path has for its own sake.
-constexpr char kBegin = '\x01';
-constexpr char kValue = '\x02';
-constexpr char kEnd = '\x03';
+constexpr char kOptionBegin = '\x01';
+constexpr char kOptionValue = '\x02';
+constexpr char kOptionEnd = '\x03';
 
 /// An option at the front of a text.
 struct Marked {
@@ -17,9 +17,9 @@ struct Marked {
 };
 
 Marked FindMarked(std::string_view text) {
-  if (text.empty() || text.front() != kBegin) return {};
-  const std::size_t end = text.find(kEnd);
-  const std::size_t value = text.find(kValue);
+  if (text.empty() || text.front() != kOptionBegin) return {};
+  const std::size_t end = text.find(kOptionEnd);
+  const std::size_t value = text.find(kOptionValue);
   if (end == std::string_view::npos || value > end) return {};
   const std::string_view key = text.substr(1, value - 1);
   if (key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != key.npos) return {};
@@ -43,7 +43,7 @@ std::string Spell(std::string_view text, OptionSpelling spelling) {
 }  // namespace
 
 std::string OptionName(std::string_view key, std::string_view value) {
-  return kBegin + std::string(key) + kValue + std::string(value) + kEnd;
+  return kOptionBegin + std::string(key) + kOptionValue + std::string(value) + kOptionEnd;
 }
 
 std::string KeySpelling(std::string_view key, std::string_view value) {
