@@ -114,6 +114,24 @@ def test_units_are_the_servers(tmp_path):
             assert 1000 < agent.predict([10, 20]) < 2000
 
 
+def test_a_store_says_what_its_federation_is(tmp_path):
+    store = tmp_path / "store.db"
+    with pk.Server("pof-newton", dimension=2, kernels=5, features=4, ridge=0.5, store=store) as server:
+        with pk.Agent(server.address, name="a") as agent:
+            agent.predict([0.1, 0.2])
+            agent.learn(0.5)
+            assert agent.wait_until_counted()
+    with pk.Server(store=store) as server, pk.Agent(server.address, name="a") as agent:
+        assert server.status()["step"] == 1
+        agent.predict([0.1, 0.2])
+        texts = agent.configuration()
+        assert (texts["algorithm"], texts["ridge"], texts["forgetting"]) == ("pof-newton", "0.5", "1")
+    with pytest.raises(ValueError, match="ridge: 0.5 -> 2"):
+        pk.Server(store=store, ridge=2)
+    with pytest.warns(UserWarning, match="meta_rate has no effect with pof-newton"):
+        pk.Server(store=store, meta_rate=0.5).close()
+
+
 def test_mistakes_are_told():
     with pytest.raises(ValueError, match="certificates"):
         pk.Agent("127.0.0.1:1")
