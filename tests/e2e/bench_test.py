@@ -57,6 +57,7 @@ def test_the_table_names_its_columns_and_its_machine(polykern):
     assert done.out.startswith("| setting | d |") and "\n| --- |" in done.out
 
 
+@pytest.mark.long
 @needs_numpy
 def test_numpy_gets_the_same_error_on_the_same_samples(polykern):
     result = bench(polykern, "--settings", "naval,wec-20,wec-9", "--numpy", "--python", sys.executable,
@@ -90,6 +91,7 @@ def test_the_numpy_program_runs_on_its_own():
     assert result["steps"] == 30 and 0 < result["mse"] < 1 and result["microseconds_per_sample"] > 0
 
 
+@pytest.mark.long
 @needs_optimised
 def test_growth_has_every_parameter_and_memory_per_client_falls_to_the_private_state(polykern):
     result = bench(polykern, "--settings", "naval", "--growth")

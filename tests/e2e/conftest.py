@@ -6,6 +6,10 @@ import subprocess
 import pytest
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: run by scripts/test-long, not by scripts/test")
+
+
 class Outcome:
     def __init__(self, process):
         self.code = process.returncode

@@ -6,6 +6,8 @@ import pathlib
 import re
 import subprocess
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -35,6 +37,7 @@ def test_the_python_program_is_the_example():
     assert example.split('"""\n\n', 1)[1] == block_after("<!-- examples/python/quickstart.py -->")
 
 
+@pytest.mark.long
 def test_the_table_is_what_the_program_prints(polykern):
     assert without_timing(polykern("run", timeout=280).out) == without_timing(block_after("<!-- the output of: polykern run -->"))
 

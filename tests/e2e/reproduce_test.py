@@ -92,12 +92,18 @@ def test_a_run_is_what_its_command_gives(polykern, tmp_path):
 def test_killed_midway_it_goes_on_and_gives_the_same(polykern, tmp_path):
     assert polykern("reproduce", "table1", *QUICK, "--out", "whole", "--threads", "2").code == 0
     runs = tmp_path / "killed/runs"
-    process = subprocess.Popen([os.environ["POLYKERN"], "reproduce", "table1", *QUICK, "--out", "killed", "-j", "1"],
-                               cwd=tmp_path, stdout=subprocess.DEVNULL)
-    while not list(runs.glob("naval-*.json")):  # until the first of twelve runs is there
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.001)
-    process.kill()
+    # The program gives way to this test on a core that both share: on a busy machine it could else finish unseen.
+    cores = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(cores)})
+        process = subprocess.Popen(["nice", "-n", "19", os.environ["POLYKERN"], "reproduce", "table1", *QUICK,
+                                    "--out", "killed", "-j", "1"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        while not list(runs.glob("naval-*.json")):  # until the first of twelve runs is there
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.001)
+        process.kill()
+    finally:
+        os.sched_setaffinity(0, cores)
     assert process.wait() == -signal.SIGKILL
     finished = len(list(runs.glob("naval-*.json")))
     assert 0 < finished < 12
@@ -198,6 +204,7 @@ def write_wec(folder, sites=("Adelaide", "Perth", "Sydney", "Tasmania")):
         (folder / "wec" / f"{site}_Data.csv").write_text(block * 140)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.environ.get("POLYKERN_OPTIMISED", "1") == "0", reason="too slow in a debug build")
 def test_files_of_wecs_shape_give_its_table(polykern, tmp_path):
     write_wec(tmp_path / "data")
