@@ -4,9 +4,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "bench_setting.h"
-#include "machine_limits.h"
-#include "polykern/core/aggregate.h"
+#include "bench/bench_setting.h"
+#include "bench/machine_limits.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/random.h"

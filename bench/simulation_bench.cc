@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "bench_setting.h"
+#include "bench/bench_setting.h"
 #include "polykern/federation/client.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/workers.h"

@@ -1,7 +1,7 @@
 # cmake -DFOLDER=<dir> -DNAME=<folder> -DDEPS=<a;b> -DPURE=<bool> -P check_includes.cmake
 cmake_minimum_required(VERSION 3.25)
 set(impure "iostream|fstream|cstdio|stdio.h|filesystem|thread|mutex|condition_variable|future|atomic|chrono|ctime|random")
-file(GLOB files ${FOLDER}/*.h ${FOLDER}/*.cc)
+file(GLOB_RECURSE files ${FOLDER}/*.h ${FOLDER}/*.cc)
 foreach(file IN LISTS files)
   file(STRINGS ${file} includes REGEX "^ *# *include")
   foreach(line IN LISTS includes)

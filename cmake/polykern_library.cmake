@@ -1,8 +1,10 @@
 # polykern_library(<folder> [PURE] [DEPS <folders>...] [LINK <targets>...] [LINK_PRIVATE <targets>...])
 #
 # Turns src/polykern/<folder> into the target polykern::<folder>:
-#   *.h *.cc      the library (every .h but *-inl.h is installed and must compile on its own)
+#   *.h *.cc      the library, sub-folders included
 #   *_test.cc     its tests, named <folder>.Suite.Case, label "unit"
+# Headers are installed and must compile on their own, but for those that only a library's sources include
+# (*-inl.h vector code, *_internal.h) and those of tests (*_testing.h).
 # The rules nobody has to remember, because they are checked:
 #   1. DEPS may name only folders added earlier, so a cycle cannot be written;
 #   2. a file may include only its own folder and its DEPS;
@@ -52,10 +54,10 @@ function(polykern_library name)
     endif()
   endforeach()
 
-  file(GLOB headers CONFIGURE_DEPENDS *.h)
-  list(FILTER headers EXCLUDE REGEX "-inl\\.h$")
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
-  file(GLOB tests CONFIGURE_DEPENDS *_test.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
+  list(FILTER headers EXCLUDE REGEX "(-inl|_internal|_testing)\\.h$")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
   list(REMOVE_ITEM sources ${tests})
 
   add_library(polykern_${name} STATIC ${sources})

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "polykern/sim/communicator.h"
+#include "polykern/sim/ranks/communicator.h"
 
 namespace polykern {
 

@@ -9,7 +9,7 @@
 #include <pybind11/stl.h>
 
 #include "arrays.h"
-#include "polykern/core/aggregate.h"
+#include "polykern/core/exact_sum.h"
 
 namespace polykern::python {
 namespace {

@@ -12,12 +12,12 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/agreed_scale.h"
-#include "polykern/net/agent.h"
-#include "polykern/net/authority.h"
+#include "polykern/net/agent/agent.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/declared_federation.h"
-#include "polykern/net/rounds.h"
-#include "polykern/net/server.h"
+#include "polykern/net/pki/authority.h"
+#include "polykern/net/server/rounds.h"
+#include "polykern/net/server/server.h"
 #include "polykern/net/store.h"
 
 namespace polykern::python {

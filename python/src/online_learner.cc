@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "bindings.h"
-#include "polykern/algorithms/pof_newton.h"
 #include "polykern/algorithms/registry.h"
+#include "polykern/algorithms/successors/pof_newton.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/random.h"

@@ -22,7 +22,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
-#include "polykern/net/agent.h"
+#include "polykern/net/agent/agent.h"
 
 namespace {
 

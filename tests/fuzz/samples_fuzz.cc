@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "federation/sample_reader.h"
 #include "polykern/core/error.h"
-#include "sample_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace polykern;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "memory_file.h"
-#include "polykern/net/store_format-inl.h"
+#include "polykern/net/sqlite/store_format_internal.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "polykern/algorithms/pof_mkl.h"
+#include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/core/experts.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "polykern/algorithms/registry.h"
-#include "polykern/algorithms/twin-inl.h"
+#include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
 
 namespace polykern {

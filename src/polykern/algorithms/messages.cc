@@ -6,7 +6,7 @@
 #include <string>
 
 #include "polykern/algorithms/broken_rule.h"
-#include "polykern/core/aggregate.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {

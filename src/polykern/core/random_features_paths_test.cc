@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "polykern/core/feature_scene-inl.h"
+#include "polykern/core/feature_scene_testing.h"
 #include "polykern/core/random_features.h"
-#include "polykern/core/test_tools-inl.h"
+#include "polykern/core/tools_testing.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/random.h"
-#include "polykern/core/test_tools-inl.h"
+#include "polykern/core/tools_testing.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "polykern/data/output_file.h"
+#include "polykern/io/output_file.h"
 
 namespace polykern {
 namespace {

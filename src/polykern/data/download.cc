@@ -13,7 +13,7 @@
 #include <curl/curl.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/output_file.h"
+#include "polykern/io/output_file.h"
 
 namespace polykern {
 namespace {

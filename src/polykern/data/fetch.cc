@@ -5,8 +5,8 @@
 #include <map>
 
 #include "polykern/core/error.h"
-#include "polykern/data/output_file.h"
 #include "polykern/data/recipes.h"
+#include "polykern/io/output_file.h"
 
 namespace polykern {
 namespace {

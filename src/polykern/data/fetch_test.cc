@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "polykern/data/checksum.h"
-#include "polykern/data/zip_writer-inl.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/data/zip_writer_testing.h"
+#include "polykern/io/checksum.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

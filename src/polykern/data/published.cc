@@ -6,9 +6,9 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
-#include "polykern/data/checksum.h"
 #include "polykern/data/csv.h"
 #include "polykern/data/recipes.h"
+#include "polykern/io/checksum.h"
 
 namespace polykern {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/recipes.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

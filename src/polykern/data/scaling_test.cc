@@ -6,7 +6,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/agreed_scale.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

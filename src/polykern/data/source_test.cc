@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

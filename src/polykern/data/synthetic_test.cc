@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/broken_rule.h"
-#include "polykern/federation/test_updates-inl.h"
+#include "polykern/federation/updates_testing.h"
 
 namespace polykern {
 namespace {

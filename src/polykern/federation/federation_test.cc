@@ -6,7 +6,7 @@
 #include "polykern/core/random.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
-#include "polykern/federation/test_updates-inl.h"
+#include "polykern/federation/updates_testing.h"
 
 namespace polykern {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/net/sqlite-inl.h"
+#include "polykern/io/folder_testing.h"
+#include "polykern/net/sqlite/sqlite_internal.h"
 #include "polykern/net/store.h"
-#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

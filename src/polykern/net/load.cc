@@ -17,7 +17,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
 #include "polykern/federation/client.h"
-#include "polykern/net/byte_buffer-inl.h"
+#include "polykern/net/byte_buffer_internal.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {

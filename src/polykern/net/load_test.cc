@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
-#include "polykern/net/authority.h"
-#include "polykern/net/certificates.h"
-#include "polykern/net/private_files.h"
-#include "polykern/net/rounds.h"
-#include "polykern/net/server.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
+#include "polykern/io/private_files.h"
+#include "polykern/net/pki/authority.h"
+#include "polykern/net/pki/certificates.h"
+#include "polykern/net/server/rounds.h"
+#include "polykern/net/server/server.h"
 
 namespace polykern {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/store_format-inl.h"
+#include "polykern/net/sqlite/store_format_internal.h"
 
 namespace polykern {
 namespace {

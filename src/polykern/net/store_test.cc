@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/io/file_size_limit_testing.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/file_size_limit-inl.h"
-#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

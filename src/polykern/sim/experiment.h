@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "polykern/data/stream.h"
-#include "polykern/sim/communicator.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/row.h"
 #include "polykern/sim/run_store.h"
 #include "polykern/sim/simulation.h"

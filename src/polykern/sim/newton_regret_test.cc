@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "polykern/algorithms/newton_server.h"
 #include "polykern/algorithms/registry.h"
+#include "polykern/algorithms/successors/newton_server.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"

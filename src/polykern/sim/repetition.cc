@@ -9,7 +9,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
-#include "polykern/sim/kept_fields-inl.h"
+#include "polykern/sim/kept_fields_internal.h"
 
 namespace polykern {
 namespace {

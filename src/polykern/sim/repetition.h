@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "polykern/data/stream.h"
-#include "polykern/sim/communicator.h"
 #include "polykern/sim/experiment.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/row.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/weight_watch.h"

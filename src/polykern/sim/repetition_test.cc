@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/data/source.h"
-#include "polykern/sim/kept_fields-inl.h"
+#include "polykern/sim/kept_fields_internal.h"
 #include "polykern/sim/result.h"
 
 namespace polykern {

@@ -12,8 +12,8 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/data/checksum.h"
-#include "polykern/sim/result_schema-inl.h"
+#include "polykern/io/checksum.h"
+#include "polykern/sim/result_schema_internal.h"
 
 namespace polykern {
 namespace {
@@ -143,11 +143,19 @@ void CheckWritable(const std::string& folder) {
 
 void WriteFileAtomically(const std::string& folder, const std::string& name,
                          const std::string& text) {
-  CheckWritable(folder);
   const fs::path path = fs::path(folder) / name;
   const fs::path temporary = fs::path(folder) / ("." + name + ".tmp" + std::to_string(getpid()));
-  errno = 0;
-  std::ofstream file(temporary, std::ios::binary);
+  std::ofstream file;
+  // Again and again: another thread or process may remove the folder while it is empty
+  // (RunStore::Forget).
+  for (int tries = 1000; tries > 0; --tries) {
+    errno = 0;
+    file.open(temporary, std::ios::binary);
+    if (file || errno != ENOENT) break;
+    std::error_code ignored;
+    fs::create_directories(folder, ignored);
+  }
+  if (!file) CheckWritable(folder);
   file << text;
   file.close();
   const int reason = errno;

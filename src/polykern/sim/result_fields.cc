@@ -8,7 +8,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/kernels.h"
 #include "polykern/data/synthetic.h"
-#include "polykern/sim/result_schema-inl.h"
+#include "polykern/sim/result_schema_internal.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/names.h"
 #include "polykern/sim/result.h"
-#include "polykern/sim/result_schema-inl.h"
+#include "polykern/sim/result_schema_internal.h"
 
 namespace polykern {
 namespace {

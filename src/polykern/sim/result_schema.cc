@@ -2,7 +2,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/sim/result.h"
-#include "polykern/sim/result_schema-inl.h"
+#include "polykern/sim/result_schema_internal.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
-#include "polykern/test_folder-inl.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {

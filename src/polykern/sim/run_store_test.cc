@@ -2,12 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 
 #include <gtest/gtest.h>
 
+#include "polykern/io/folder_testing.h"
 #include "polykern/sim/result.h"
-#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {
@@ -34,6 +35,19 @@ TEST_F(Runs, AreFoundByTheirSettingsAlone) {
   EXPECT_EQ(store.Find("a", "{seed 1}", damaged), R"({"mse":0.1})");
   EXPECT_FALSE(store.Find("a", "{seed 2}", damaged));
   EXPECT_EQ(damaged, "");
+}
+
+TEST_F(Runs, AreKeptWhileOthersRemoveTheEmptyFolder) {
+  const RunStore store(folder_.At("runs"));
+  const auto keep_and_forget = [&](const std::string& name) {
+    for (int i = 0; i < 2000; ++i) {
+      store.Keep(name, "{}", "{}");
+      store.Forget(name, "{}");
+    }
+  };
+  auto other = std::async(std::launch::async, keep_and_forget, "a");
+  EXPECT_NO_THROW(keep_and_forget("b"));
+  EXPECT_NO_THROW(other.get());
 }
 
 TEST_F(Runs, OfOtherSettingsAreNotTakenEvenUnderTheSameFileName) {

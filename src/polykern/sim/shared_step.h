@@ -8,7 +8,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/federation/coordinator.h"
-#include "polykern/sim/communicator.h"
+#include "polykern/sim/ranks/communicator.h"
 
 namespace polykern {
 

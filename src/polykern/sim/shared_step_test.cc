@@ -8,11 +8,11 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/synthetic.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/sim/experiment.h"
+#include "polykern/sim/ranks/thread_ranks_testing.h"
 #include "polykern/sim/repetition.h"
 #include "polykern/sim/result.h"
-#include "polykern/sim/thread_ranks-inl.h"
-#include "polykern/test_folder-inl.h"
 
 namespace polykern {
 namespace {

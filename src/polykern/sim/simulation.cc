@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "polykern/core/aggregate.h"
 #include "polykern/core/error.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/core/random.h"
 
 namespace polykern {

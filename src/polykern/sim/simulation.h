@@ -11,7 +11,7 @@
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
-#include "polykern/sim/communicator.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/shared_step.h"
 #include "polykern/sim/workers.h"
 

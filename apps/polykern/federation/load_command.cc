@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "federation/child_server.h"
+#include "options.h"
+#include "polykern/core/error.h"
+#include "polykern/io/private_files.h"
+#include "polykern/net/load.h"
+#include "polykern/net/pki/authority.h"
+#include "temporary_folder.h"
+
+namespace polykern {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kDay = 86'400;
+
+/// Everything `polykern load` can be told.
+struct LoadCommandOptions {
+  std::size_t clients = 100;
+  double seconds = 5;  ///< measured
+  double warm_up = 1;  ///< before that
+  std::string server;  ///< empty: one of its own
+  std::string certificates;
+  std::string folder;  ///< where its own server's folder is made; empty: where temporary files go
+  std::string algorithm = "pof-mkl";
+  std::string mode = "sync";
+  std::size_t kernels = 51, features = 20, kernels_per_upload = 25, dimension = 14;
+  std::uint64_t seed = 0;
+  std::string format = "text";
+};
+
+/// Clients of an authority made for the occasion; nothing of them is written.
+std::vector<LoadIdentity> MakeIdentities(const std::string& folder, std::size_t count) {
+  const AuthorityPaths paths(folder);
+  const KeyPair authority{ReadWholeFile(paths.certificate), ReadWholeFile(paths.key)};
+  const std::int64_t now = std::time(nullptr);
+  std::vector<LoadIdentity> identities;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::string key = MakeKey();
+    identities.push_back({authority.certificate,
+                          MakeClientCertificate(authority, key, "load-" + std::to_string(k),
+                                                {now - kDay, now + kDay}),
+                          key});
+  }
+  return identities;
+}
+
+/// The folders that `polykern pki issue` made, in the order of their names.
+std::vector<LoadIdentity> ReadIdentities(const std::string& folder, std::size_t count) {
+  std::vector<std::string> clients;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / "client.key", error)) clients.push_back(entry.path().string());
+  }
+  std::ranges::sort(clients);
+  if (clients.size() < count) {
+    throw Error(folder + ": there are " + std::to_string(clients.size()) +
+                " clients' folders, not " + std::to_string(count) +
+                "; name the folder that holds them (pki/clients), or lower --clients");
+  }
+  std::vector<LoadIdentity> identities;
+  for (std::size_t k = 0; k < count; ++k) {
+    identities.push_back({ReadWholeFile(clients[k] + "/ca.crt"),
+                          ReadWholeFile(clients[k] + "/client.crt"),
+                          ReadWholeFile(clients[k] + "/client.key")});
+  }
+  return identities;
+}
+
+std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::string& folder) {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* option, const std::string& value) {
+    arguments.insert(arguments.end(), {option, value});
+  };
+  add("--listen", "127.0.0.1:0");
+  add("--certificates", folder + "/pki");
+  add("--store", folder + "/store.db");
+  add("--algorithm", o.algorithm);
+  add("--kernels", std::to_string(o.kernels));
+  add("--features", std::to_string(o.features));
+  add("--kernels-per-upload", std::to_string(o.kernels_per_upload));
+  add("--dimension", std::to_string(o.dimension));
+  add("--mode", o.mode);
+  add("--log", "none");
+  if (o.mode == "sync") add("--quorum", std::to_string(o.clients));
+  add("--max-clients", std::to_string(o.clients));
+  add("--max-connected", std::to_string(o.clients));
+  return arguments;
+}
+
+/// What belongs to the figures of the clients.
+struct Surroundings {
+  double connecting = 0;                     ///< seconds until all were welcomed
+  double own_work = 0;                       ///< seconds of a core while it was measured
+  std::optional<double> server_work = {};    ///< of its own server
+  std::optional<double> server_memory = {};  ///< bytes per client
+};
+
+void Report(const LoadCommandOptions& o, const LoadFigures& figures, const Surroundings& around) {
+  const double rate = static_cast<double>(figures.updates) / figures.seconds;
+  const double steps = static_cast<double>(figures.steps) / figures.seconds;
+  const double p50 = 1000 * Percentile(figures.latencies, 0.5);
+  const double p99 = 1000 * Percentile(figures.latencies, 0.99);
+  const double updates = std::max(1.0, static_cast<double>(figures.updates));
+  const double up = static_cast<double>(figures.sent_bytes) / updates;
+  const double down = static_cast<double>(figures.received_bytes) / updates;
+  if (o.format == "json") {
+    Json json{{"clients", o.clients},
+              {"seconds", figures.seconds},
+              {"connecting_seconds", around.connecting},
+              {"updates", figures.updates},
+              {"updates_per_second", rate},
+              {"steps", figures.steps},
+              {"steps_per_second", steps},
+              {"latency_p50_ms", p50},
+              {"latency_p99_ms", p99},
+              {"bytes_up", up},
+              {"bytes_down", down},
+              {"rejected", figures.rejected},
+              {"load_microseconds_per_update", 1e6 * around.own_work / updates},
+              {"server_microseconds_per_update", nullptr},
+              {"server_bytes_per_client", nullptr}};
+    if (around.server_work) {
+      json["server_microseconds_per_update"] = 1e6 * *around.server_work / updates;
+      json["server_bytes_per_client"] = *around.server_memory;
+    }
+    std::cout << json.dump(2) << '\n';
+    return;
+  }
+  std::cout << Count(o.clients, "client") << ", connected in " << Fixed(around.connecting, 1)
+            << " s; measured for " << Fixed(figures.seconds, 1) << " s\n"
+            << Fixed(rate, 0) << " updates/s, " << Fixed(steps, 1) << " steps/s, "
+            << figures.rejected << " rejected\n"
+            << "step latency p50 " << Fixed(p50, 2) << " ms, p99 " << Fixed(p99, 2) << " ms\n"
+            << "per client and step " << Bytes(up) << " up, " << Bytes(down) << " down\n";
+  std::cout << "a core's time per update: clients " << Fixed(1e6 * around.own_work / updates, 0)
+            << " us";
+  if (around.server_work) {
+    std::cout << ", server " << Fixed(1e6 * *around.server_work / updates, 0) << " us\n"
+              << "server memory per client " << Fixed(*around.server_memory / 1024, 1) << " KiB";
+  }
+  std::cout << '\n';
+}
+
+/// Seconds that a core has worked for this process.
+double OwnWork() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void Execute(const LoadCommandOptions& o) {
+  std::optional<TemporaryFolder> folder;
+  std::optional<ChildServer> server;
+  LoadOptions load;
+  load.seed = o.seed;
+  if (o.server.empty()) {
+    folder.emplace(o.folder);
+    InitOptions init;
+    init.hosts = {"127.0.0.1"};
+    InitAuthority(folder->path() + "/pki", init);
+    load.identities = MakeIdentities(folder->path() + "/pki", o.clients);
+    server.emplace(ServeArguments(o, folder->path()));
+    load.server = server->address();
+  } else {
+    if (o.certificates.empty()) throw Error("--server needs --certificates: the clients' folders");
+    load.identities = ReadIdentities(o.certificates, o.clients);
+    load.server = o.server;
+  }
+  const std::size_t before = server ? server->Memory() : 0;
+  const auto began = std::chrono::steady_clock::now();
+  Load clients(load);
+  Surroundings around;
+  around.connecting =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  clients.WaitForSteps(1);
+  clients.Measure(Milliseconds(o.warm_up));
+  const double server_before = server ? server->Work() : 0;
+  const double own_before = OwnWork();
+  const LoadFigures figures = clients.Measure(Milliseconds(o.seconds));
+  around.own_work = OwnWork() - own_before;
+  if (server) {
+    around.server_work = server->Work() - server_before;
+    around.server_memory = (static_cast<double>(server->Memory()) - static_cast<double>(before)) /
+                           static_cast<double>(o.clients);
+  }
+  Report(o, figures, around);
+}
+
+}  // namespace
+
+void AddLoadCommand(CLI::App& program) {
+  auto o = std::make_shared<LoadCommandOptions>();
+  CLI::App& load = *program.add_subcommand(
+      "load",
+      "See how many clients a server bears: runs them in one process, against a server of its own "
+      "or another one.\n"
+      "Example: polykern load --clients 100 --seconds 10");
+  AddConfigOption(load);
+  const auto number = [&load](const char* names, std::size_t& value, const char* help) {
+    return load.add_option(names, value, help)->check(WholeNumber(1))->capture_default_str();
+  };
+  number("-c,--clients", o->clients, "Clients, each with a connection of its own");
+  load.add_option("--seconds", o->seconds, "How long to measure")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  load.add_option("--warm-up", o->warm_up, "Seconds that are not measured")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  AddServerOption(load, o->server,
+                  "HOST, or HOST:PORT (default: a server of its own, with its own authority)");
+  load.add_option("--certificates", o->certificates,
+                  "With --server: a folder of clients' folders, like pki/clients");
+  load.add_option("--folder", o->folder,
+                  "Where its own server's store lies for the time: the disk that is measured "
+                  "(default: where temporary files go)");
+  load.add_option("-a,--algorithm", o->algorithm, "Of its own server, as all that follow")
+      ->capture_default_str();
+  load.add_option("--mode", o->mode, "sync, or async (pof-newton)")
+      ->check(CLI::IsMember({"sync", "async"}))
+      ->capture_default_str();
+  number("-N,--kernels", o->kernels, "N, kernels in the dictionary");
+  number("-D,--features", o->features, "D, features per kernel");
+  number("-M,--kernels-per-upload", o->kernels_per_upload, "M, kernels a client sends per step");
+  number("--dimension", o->dimension, "Inputs per sample");
+  load.add_option("--seed", o->seed, "Seed of the samples")
+      ->check(WholeNumber(0))
+      ->capture_default_str();
+  AddFormatOption(load, o->format);
+  load.callback([o] { Execute(*o); });
+}
+
+}  // namespace polykern

@@ -1,0 +1,180 @@
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/text.h"
+#include "polykern/net/pki/authority.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the commands below pki can be told.
+struct PkiOptions {
+  std::string folder = "pki";
+  std::string name;
+  std::string format = "text";
+  InitOptions init;
+  IssueOptions issue;
+};
+
+std::string Listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+void Init(const PkiOptions& options) {
+  const CertificateFacts server = InitAuthority(options.folder, options.init);
+  const AuthorityPaths paths(options.folder);
+  if (!options.init.renew) {
+    std::cout << "authority  " << paths.certificate << ", " << paths.key
+              << " (keep it to yourself, and keep a copy)\n";
+  }
+  std::cout << "server     " << paths.server_certificate << ", " << paths.server_key << " for "
+            << Listed(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
+  if (!options.init.renew) {
+    std::cout << "next       polykern pki issue NAME"
+              << (options.folder == "pki" ? "" : " --dir " + ShellWord(options.folder)) << '\n';
+  }
+}
+
+void Issue(const PkiOptions& options) {
+  const IssuedCertificate issued = IssueClient(options.folder, options.name, options.issue);
+  const std::string folder =
+      options.issue.out.empty()
+          ? (std::filesystem::path(AuthorityPaths(options.folder).clients) / options.name).string()
+          : options.issue.out;
+  std::cout << "issued     " << issued.name << ", serial " << issued.serial << ", expires "
+            << DateText(issued.expires) << "\nfolder     " << folder
+            << " (copy it to the device; client.key is its secret)\n";
+}
+
+void Revoke(const PkiOptions& options) {
+  const std::size_t count = RevokeClient(options.folder, options.name);
+  const std::string list = AuthorityPaths(options.folder).revocations;
+  std::cout << (count > 0 ? "revoked    " + options.name + ", " + Count(count, "certificate")
+                          : "revoked    " + options.name + ", before")
+            << "\nlist       " << list
+            << " (servers that read this file notice without a restart)\n";
+}
+
+void List(const PkiOptions& options) {
+  const AuthorityContents all = ReadAuthority(options.folder);
+  const std::int64_t now = std::time(nullptr);
+  const auto state = [&](const IssuedCertificate& entry) {
+    return entry.revoked ? "revoked" : entry.expires <= now ? "expired" : "good";
+  };
+  if (options.format == "json") {
+    Json clients = Json::array();
+    for (const IssuedCertificate& entry : all.clients) {
+      clients.push_back({{"name", entry.name},
+                         {"serial", entry.serial},
+                         {"issued", entry.issued},
+                         {"expires", entry.expires},
+                         {"revoked", entry.revoked ? Json(*entry.revoked) : Json()},
+                         {"state", state(entry)}});
+    }
+    std::cout << Json{{"authority",
+                       {{"name", all.authority.name},
+                        {"serial", all.authority.serial},
+                        {"expires", all.authority.valid.until}}},
+                      {"server",
+                       {{"hosts", all.server.hosts},
+                        {"serial", all.server.serial},
+                        {"expires", all.server.valid.until}}},
+                      {"clients", clients}}
+                     .dump(2)
+              << '\n';
+    return;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const IssuedCertificate& entry : all.clients) {
+    rows.push_back({entry.name, state(entry), DateText(entry.issued), DateText(entry.expires),
+                    entry.revoked ? DateText(*entry.revoked) : "-", entry.serial});
+  }
+  std::cout << all.authority.name << ", expires " << DateText(all.authority.valid.until)
+            << "\nserver " << Listed(all.server.hosts) << ", expires "
+            << DateText(all.server.valid.until) << "\n\n";
+  std::cout << (rows.empty()
+                    ? "No client yet.\n"
+                    : FormatTable({"client", "state", "issued", "expires", "revoked", "serial"},
+                                  rows));
+}
+
+}  // namespace
+
+void AddPkiCommand(CLI::App& program) {
+  CLI::App& pki = *program.add_subcommand(
+      "pki",
+      "Certificates: who may take part in a federation.\n"
+      "Example: polykern pki init --server learn.example.org && polykern pki issue station-7");
+  pki.require_subcommand(0, 1);
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* command = pki.add_subcommand(name, help);
+    auto options = std::make_shared<PkiOptions>();
+    AddConfigOption(*command);
+    command->add_option("--dir", options->folder, "The authority's folder")->capture_default_str();
+    return std::pair(command, options);
+  };
+  const CLI::Range days(1, 36500);
+
+  const auto [init, init_options] =
+      add("init",
+          "Make an authority and the server's certificate. An authority is never replaced.\n"
+          "Example: polykern pki init --server learn.example.org 192.0.2.7");
+  init->add_option("--server", init_options->init.hosts,
+                   "Names and addresses that clients reach the server by (default: localhost and "
+                   "this machine's name)")
+      ->delimiter(',');
+  init->add_flag("--renew", init_options->init.renew,
+                 "Keep the authority and server.key, make server.crt anew");
+  init->add_option("--days", init_options->init.days, "How long the authority lasts")
+      ->check(days)
+      ->capture_default_str();
+  init->add_option("--server-days", init_options->init.server_days,
+                   "How long the server's certificate lasts")
+      ->check(days)
+      ->capture_default_str();
+  init->callback([o = init_options] { Init(*o); });
+
+  const auto [issue, issue_options] =
+      add("issue",
+          "Make one client's folder: ca.crt, client.crt, client.key. No other client is touched.\n"
+          "Example: polykern pki issue station-7 --out station-7");
+  issue->add_option("NAME", issue_options->name, "The client's name, by which it is known")
+      ->required();
+  issue->add_option("--out", issue_options->issue.out,
+                    "Folder to make (default: clients/NAME in the authority's)");
+  issue
+      ->add_option("--days", issue_options->issue.days,
+                   "How long it lasts, at most until the authority ends")
+      ->check(days)
+      ->capture_default_str();
+  issue->add_flag("--renew", issue_options->issue.renew,
+                  "A further certificate for a client that has one");
+  issue->callback([o = issue_options] { Issue(*o); });
+
+  const auto [revoke, revoke_options] =
+      add("revoke",
+          "Take back every certificate of a client; servers notice without a restart.\n"
+          "Example: polykern pki revoke station-7");
+  revoke->add_option("NAME", revoke_options->name, "The client's name")->required();
+  revoke->callback([o = revoke_options] { Revoke(*o); });
+
+  const auto [list, list_options] =
+      add("list", "List every certificate that was issued.\nExample: polykern pki list");
+  AddFormatOption(*list, list_options->format);
+  list->callback([o = list_options] { List(*o); });
+}
+
+}  // namespace polykern

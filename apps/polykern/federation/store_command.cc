@@ -1,0 +1,173 @@
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/error.h"
+#include "polykern/io/private_files.h"
+#include "polykern/net/pki/authority.h"
+#include "polykern/net/store.h"
+#include "polykern/sim/result.h"
+
+namespace polykern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the commands below store can be told.
+struct StoreOptions {
+  std::string path;
+  std::string format = "text";
+  std::string out = "-";
+  double keep_days = 0;
+  std::uint64_t keep_steps = 0;
+};
+
+void Show(const StoreOptions& options) {
+  const std::string path = StorePath(options.path);
+  const StoreContents store = ReadStore(path);
+  const std::uint64_t steps = store.newest ? store.newest->steps : 0;
+  const std::size_t numbers = store.newest ? store.newest->state.size() : 0;
+  if (options.format == "json") {
+    Json clients = Json::array();
+    for (std::size_t number = 0; number < store.clients.size(); ++number) {
+      const StoredClient& client = store.clients[number];
+      clients.push_back({{"number", number},
+                         {"name", client.name},
+                         {"first_seen", client.first_seen},
+                         {"last_seen", client.last_seen},
+                         {"accepted", client.accepted},
+                         {"rejected", client.rejected},
+                         {"answered", client.answered}});
+    }
+    std::cout << Json{{"path", path},
+                      {"version", store.version},
+                      {"configuration", store.configuration},
+                      {"steps", steps},
+                      {"participants", store.participants},
+                      {"committed", store.committed},
+                      {"state_numbers", numbers},
+                      {"step_records", store.step_records},
+                      {"events", store.events},
+                      {"file_bytes", store.file_bytes},
+                      {"clients", clients}}
+                     .dump(2)
+              << '\n';
+    return;
+  }
+  std::cout << path << ", version " << store.version << ", "
+            << Bytes(static_cast<double>(store.file_bytes)) << '\n';
+  if (steps == 0) {
+    std::cout << "no step committed yet\n";
+  } else {
+    std::cout << Count(steps, "step") << " committed, the last at " << TimeText(store.committed)
+              << " UTC with " << Count(store.participants, "client") << "; state of "
+              << Count(numbers, "number") << '\n';
+  }
+  std::cout << Count(store.step_records, "step") << " and " << Count(store.events, "event")
+            << " on record\n\n";
+  for (const auto& [key, value] : store.configuration) std::cout << key << " = " << value << '\n';
+  std::vector<std::vector<std::string>> rows;
+  for (const StoredClient& client : store.clients) {
+    rows.push_back({client.name, std::to_string(rows.size()), std::to_string(client.accepted),
+                    std::to_string(client.rejected),
+                    client.answered > 0 ? std::to_string(client.answered - 1) : "-",
+                    TimeText(client.first_seen), TimeText(client.last_seen)});
+  }
+  std::cout << '\n'
+            << (rows.empty() ? "No client yet.\n"
+                             : FormatTable({"client", "number", "accepted", "rejected", "last step",
+                                            "first seen", "last seen"},
+                                           rows));
+}
+
+void Export(const StoreOptions& options) {
+  const std::string path = StorePath(options.path);
+  const StoreContents store = ReadStore(path);
+  if (!store.newest) throw Error(path + ": no step is committed yet, so there is no model");
+  const std::string text =
+      Json{{"polykern", Version()},        {"configuration", store.configuration},
+           {"steps", store.newest->steps}, {"participants", store.participants},
+           {"committed", store.committed}, {"state", store.newest->state}}
+          .dump() +
+      "\n";
+  if (options.out == "-") {
+    std::cout << text;
+    return;
+  }
+  ReplaceFile(options.out, text, FileMode::kOpen);
+  std::cout << "exported   " << options.out << ", " << Bytes(static_cast<double>(text.size()))
+            << '\n';
+}
+
+void Prune(const StoreOptions& options, bool by_days, bool by_steps) {
+  const std::string path = StorePath(options.path);
+  const std::uint64_t before = ReadStore(path).file_bytes;
+  Pruned pruned;
+  {
+    Store store(path);
+    PruneOptions what;
+    if (by_days) what.keep_seconds = static_cast<std::uint64_t>(options.keep_days * 86400);
+    if (by_steps) what.keep_steps = options.keep_steps;
+    pruned = store.Prune(what);
+    store.Compact();
+  }
+  std::cout << "pruned     " << Count(pruned.steps, "step") << ", " << Count(pruned.events, "event")
+            << "; " << path << " had " << Bytes(static_cast<double>(before)) << ", has "
+            << Bytes(static_cast<double>(ReadStore(path).file_bytes)) << '\n';
+}
+
+}  // namespace
+
+void AddStoreCommand(CLI::App& program) {
+  CLI::App& store = *program.add_subcommand(
+      "store",
+      "What a server remembers: its configuration, model, clients and audit log.\n"
+      "Example: polykern store show federation");
+  store.require_subcommand(0, 1);
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* command = store.add_subcommand(name, help);
+    auto options = std::make_shared<StoreOptions>();
+    command->add_option("PATH", options->path, "The store, or the folder with store.db")
+        ->required();
+    AddConfigOption(*command);
+    return std::pair(command, options);
+  };
+
+  const auto [show, show_options] =
+      add("show",
+          "Say what is in a store; a server may be using it.\nExample: polykern store show "
+          "federation");
+  AddFormatOption(*show, show_options->format);
+  show->callback([o = show_options] { Show(*o); });
+
+  const auto [write, write_options] =
+      add("export",
+          "Write the newest model and the configuration as JSON; a server may be using the store.\n"
+          "Example: polykern store export federation --out model.json");
+  write->add_option("--out", write_options->out, "File to write; -: standard output")
+      ->capture_default_str();
+  write->callback([o = write_options] { Export(*o); });
+
+  const auto [prune, prune_options] =
+      add("prune",
+          "Forget old steps and events, keep the newest model and all clients, and give the room "
+          "back to the disk. The server must be stopped.\n"
+          "Example: polykern store prune federation --keep-days 90");
+  CLI::Option* const days = prune->add_option("--keep-days", prune_options->keep_days,
+                                              "Keep steps and events of the last so many days");
+  days->check(CLI::Range(0.0, 36500.0));
+  CLI::Option* const steps = prune->add_option("--keep-steps", prune_options->keep_steps,
+                                               "Keep the records of the last so many steps");
+  steps->check(WholeNumber(0));
+  prune->callback(
+      [o = prune_options, days, steps] { Prune(*o, days->count() > 0, steps->count() > 0); });
+}
+
+}  // namespace polykern

@@ -1,0 +1,158 @@
+#include "polykern/algorithms/shared/summing_server.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+#include "polykern/core/error.h"
+#include "polykern/core/experts.h"
+#include "polykern/core/vector_ops.h"
+
+namespace polykern {
+namespace {
+
+class SummingInbox final : public Inbox {
+ public:
+  SummingInbox(const ModelShape& shape, std::size_t weights)
+      : width_(shape.width),
+        values_(shape.model_size()),
+        sent_(shape.blocks),
+        losses_(weights),
+        per_block_(shape.loss_per_block) {}
+
+  void Add(const Updates& updates) override {
+    values_.Add(updates.values, updates.blocks);
+    for (const std::uint32_t block : updates.blocks) sent_[block] = 1;
+    if (per_block_) {
+      if (losses_.size() > 0) losses_.Add(updates.losses, updates.blocks);
+    } else if (losses_.size() > 0) {
+      rows_.assign(updates.size(), 0);
+      losses_.Add(updates.losses, rows_);
+    }
+  }
+  void Clear() override {
+    for (std::size_t block = 0; block < sent_.size(); ++block) {
+      if (sent_[block] != 0) std::ranges::fill(values_.units().subspan(block * width_, width_), 0);
+    }
+    std::ranges::fill(sent_, 0);
+    losses_.Clear();
+  }
+  std::vector<std::span<std::int64_t>> Sums() override {
+    std::ranges::fill(sent_, 1);  // by somebody elsewhere, for all that is known here
+    return {values_.units(), losses_.units()};
+  }
+
+  void Merge(const SummingInbox& other) {
+    values_.Merge(other.values_);
+    for (std::size_t block = 0; block < sent_.size(); ++block) sent_[block] |= other.sent_[block];
+    losses_.Merge(other.losses_);
+  }
+
+  StepSums Of(std::uint64_t participants) const {
+    return {values_, losses_, static_cast<double>(participants), sent_};
+  }
+
+ private:
+  std::size_t width_;
+  ExactSum values_;
+  std::vector<std::uint8_t> sent_;  // per block: not 0 if its sums may not be 0
+  ExactSum losses_;
+  bool per_block_;                   // a loss for each block sent, not for each weight
+  std::vector<std::uint32_t> rows_;  // all 0: losses_ is one row
+};
+
+class SummingServer final : public Server {
+ public:
+  SummingServer(const ModelShape& shape, ServerRule rule)
+      : shape_(shape), rule_(std::move(rule)), all_(shape.blocks, 1) {
+    assert(rule_.start.empty() || rule_.start.size() == shape.model_size());
+    state_.model = std::move(rule_.start);
+    state_.model.resize(shape.model_size());
+    state_.losses.resize(rule_.weights);
+    state_.squares.resize(rule_.squares);
+    broadcast_.model.resize(shape.model_size());
+    broadcast_.weights.resize(rule_.weights);
+    Publish(0, all_);
+  }
+
+  const Broadcast& broadcast() const override { return broadcast_; }
+  std::unique_ptr<Inbox> NewInbox() const override {
+    return std::make_unique<SummingInbox>(shape_, rule_.weights);
+  }
+
+  void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
+              const RunJobs&) override {
+    if (participants > ExactSum::kMaxTerms) {
+      throw Error("exact sums hold for fewer than 2^24 clients per step, not " +
+                  std::to_string(participants));
+    }
+    auto& total = static_cast<SummingInbox&>(*inboxes.front());
+    for (const auto& inbox : inboxes.subspan(1)) {
+      auto& mine = static_cast<SummingInbox&>(*inbox);
+      total.Merge(mine);
+      mine.Clear();
+    }
+    const StepSums sums = total.Of(participants);
+    if (participants > 0 && rule_.apply) rule_.apply(sums, state_);
+    if (participants > 0 && !rule_.apply) SubtractMean(sums, state_);
+    Publish(broadcast_.step + 1, rule_.apply ? std::span<const std::uint8_t>(all_) : sums.sent);
+    total.Clear();
+  }
+
+  std::vector<double> Save() const override {
+    std::vector<double> saved = state_.model;
+    for (const auto* part : {&state_.losses, &state_.squares}) {
+      saved.insert(saved.end(), part->begin(), part->end());
+    }
+    return saved;
+  }
+  void Load(std::uint64_t step, std::span<const double> saved) override {
+    const std::size_t size = state_.model.size() + state_.losses.size() + state_.squares.size();
+    if (saved.size() != size) {
+      throw Error("a saved model of " + std::to_string(saved.size()) + " numbers does not fit " +
+                  std::to_string(size) + ": it was made with other settings");
+    }
+    for (auto* part : {&state_.model, &state_.losses, &state_.squares}) {
+      std::ranges::copy(saved.first(part->size()), part->begin());
+      saved = saved.subspan(part->size());
+    }
+    Publish(step, all_);
+  }
+
+ private:
+  void Publish(std::uint64_t step, std::span<const std::uint8_t> changed) {
+    broadcast_.step = step;
+    for (std::size_t block = 0; block < changed.size(); ++block) {
+      if (changed[block] == 0) continue;
+      const std::size_t at = block * shape_.width;
+      RoundToFloat(std::span(state_.model).subspan(at, shape_.width),
+                   std::span(broadcast_.model).subspan(at, shape_.width));
+    }
+    if (rule_.weights > 0) HedgeWeights(state_.losses, rule_.weight_rate, broadcast_.weights);
+  }
+
+  ModelShape shape_;
+  ServerRule rule_;
+  std::vector<std::uint8_t> all_;  // 1 for each block
+  ServerState state_;
+  Broadcast broadcast_;
+};
+
+}  // namespace
+
+void SubtractMean(const StepSums& sums, ServerState& state) {
+  if (sums.sent.empty()) return;  // a model of nothing
+  const std::size_t width = state.model.size() / sums.sent.size();
+  for (std::size_t block = 0; block < sums.sent.size(); ++block) {
+    if (sums.sent[block] == 0) continue;
+    SubtractScaled(sums.values.units().subspan(block * width, width),
+                   ExactSum::kUnit / sums.participants,
+                   std::span(state.model).subspan(block * width, width));
+  }
+}
+
+std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule) {
+  return std::make_unique<SummingServer>(shape, std::move(rule));
+}
+
+}  // namespace polykern

@@ -1,0 +1,90 @@
+#include "polykern/net/agent/agent_state.h"
+
+#include <array>
+
+#include <google/protobuf/stubs/logging.h>
+#include <openssl/sha.h>
+
+#include "polykern/core/error.h"
+#include "polykern/io/private_files.h"
+#include "polykern/v1/agent_state.pb.h"
+
+namespace polykern {
+namespace {
+
+constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kFirstFormatWithInput = 2;
+
+std::string SumOf(const std::string& bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), sum.data());
+  return {sum.begin(), sum.end()};
+}
+
+/// Over what the fields hold, whatever order a map was written in.
+std::string SumOf(const v1::AgentState& message) {
+  std::string all;
+  const auto add = [&](const std::string& text) {
+    all += std::to_string(text.size()) + ":" + text;
+  };
+  const std::map<std::string, std::string> configuration(message.configuration().begin(),
+                                                         message.configuration().end());
+  for (const auto& [name, value] : configuration) {
+    add(name);
+    add(value);
+  }
+  for (const std::uint64_t number : {message.client(), message.answered(), message.position()}) {
+    add(std::to_string(number));
+  }
+  add({reinterpret_cast<const char*>(message.weights().data()),
+       static_cast<std::size_t>(message.weights_size()) * sizeof(double)});
+  add(message.update());
+  add(message.model());
+  if (message.format() >= kFirstFormatWithInput) {
+    add(std::to_string(message.input_bytes()));
+    add(std::to_string(message.input_sum()));
+  }
+  return SumOf(all);
+}
+
+}  // namespace
+
+void WriteAgentState(const std::string& path, const AgentState& state) {
+  v1::AgentState message;
+  message.set_format(kFormat);
+  message.mutable_configuration()->insert(state.configuration.begin(), state.configuration.end());
+  message.set_client(state.client);
+  message.set_answered(state.answered);
+  message.set_position(state.position.line);
+  message.set_input_bytes(state.position.bytes);
+  message.set_input_sum(state.position.sum);
+  message.mutable_weights()->Add(state.weights.begin(), state.weights.end());
+  message.set_update(state.update);
+  message.set_model(state.model);
+  message.set_sum(SumOf(message));
+  ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
+}
+
+std::optional<AgentState> ReadAgentState(const std::string& path) {
+  if (!FileExists(path)) return {};
+  const google::protobuf::LogSilencer quiet;
+  v1::AgentState message;
+  const bool parsed = message.ParseFromString(ReadWholeFile(path));
+  if (parsed && message.format() > kFormat) {
+    throw Error(path + ": written by a newer version of polykern; update this one");
+  }
+  if (!parsed || message.format() == 0 || message.sum() != SumOf(message)) {
+    throw Error(path +
+                ": not an agent's state, or damaged; put a copy in its place, or remove it to "
+                "begin anew");
+  }
+  return AgentState{{message.configuration().begin(), message.configuration().end()},
+                    message.client(),
+                    message.answered(),
+                    {message.position(), message.input_bytes(), message.input_sum()},
+                    {message.weights().begin(), message.weights().end()},
+                    message.update(),
+                    message.model()};
+}
+
+}  // namespace polykern

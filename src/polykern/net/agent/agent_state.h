@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/net/agent/input_position.h"
+#include "polykern/net/configuration.h"
+
+namespace polykern {
+
+/// What an agent must not lose: its private state, and the update that may not have arrived.
+struct AgentState {
+  ConfigurationTexts configuration = {};  ///< of the federation it belongs to
+  std::uint64_t client = 0;               ///< its number there
+  std::uint64_t answered = 0;             ///< 1 + the last step it answered; 0: none yet
+  InputPosition position = {};            ///< how far its input was learnt
+  std::vector<double> weights = {};       ///< Clients::Save
+  std::string update = {};                ///< the answer to that step, encoded
+  std::string model = {};                 ///< the model it learnt with, encoded: every block
+};
+
+/// Replaces the file as a whole (ReplaceFile), readable by its owner alone. Throws Error.
+void WriteAgentState(const std::string& path, const AgentState& state);
+
+/// Nothing if there is no such file. One of an older version knows of its position the line alone.
+/// Throws Error if it is damaged, or of a newer version.
+std::optional<AgentState> ReadAgentState(const std::string& path);
+
+}  // namespace polykern

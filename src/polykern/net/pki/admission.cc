@@ -1,0 +1,153 @@
+#include "polykern/net/pki/admission.h"
+
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <sys/stat.h>
+
+#include "polykern/core/error.h"
+#include "polykern/io/private_files.h"
+#include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/openssl_internal.h"
+
+namespace polykern {
+namespace {
+
+using StorePtr = OpenSslPtr<X509_STORE, X509_STORE_free>;
+using ContextPtr = OpenSslPtr<X509_STORE_CTX, X509_STORE_CTX_free>;
+
+/// Changes with every replacement of a file: another inode, time or size.
+using FileMark = std::tuple<ino_t, std::int64_t, std::int64_t, off_t>;
+
+FileMark MarkOf(const std::string& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0) return {};
+  return {s.st_ino, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_size};
+}
+
+std::string Words(int code) {
+  switch (code) {
+    case X509_V_ERR_CERT_REVOKED:
+      return "the certificate is revoked";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "the certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "the certificate is not valid yet: is a clock wrong?";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return "the certificate is not from this federation's authority";
+    case X509_V_ERR_INVALID_PURPOSE:
+      return "the certificate is not one for clients";
+    default:
+      return std::string("the certificate is not good: ") + X509_verify_cert_error_string(code);
+  }
+}
+
+/// What certificates are verified against.
+StorePtr MakeTrust(const std::string& authority, const std::string& revocations) {
+  StorePtr trust(X509_STORE_new());
+  const CertificatePtr root = ParseCertificate(authority);
+  const CrlPtr crl = ParseCrl(revocations);
+  if (trust == nullptr || root == nullptr || crl == nullptr ||
+      X509_STORE_add_cert(trust.get(), root.get()) != 1 ||
+      X509_STORE_add_crl(trust.get(), crl.get()) != 1 ||
+      X509_STORE_set_flags(trust.get(), X509_V_FLAG_CRL_CHECK | X509_V_FLAG_X509_STRICT) != 1 ||
+      X509_STORE_set_purpose(trust.get(), X509_PURPOSE_SSL_CLIENT) != 1) {
+    throw Error("the authority and its revocation list cannot be used");
+  }
+  return trust;
+}
+
+}  // namespace
+
+struct Admission::Lists {
+  std::string authority_path;
+  std::string revocations_path;
+  std::string authority;
+
+  std::mutex mutex;  // for all that follows
+  StorePtr trust;
+  FileMark mark;
+  std::string trouble;
+  bool fresh = false;
+
+  void Load() {
+    mark = MarkOf(revocations_path);  // before reading: a list that comes meanwhile is seen later
+    const std::string text = ReadWholeFile(revocations_path);
+    ReadRevocationList(text, authority, revocations_path);  // is it ours?
+    trust = MakeTrust(authority, text);
+  }
+
+  void LoadIfNew() {
+    if (MarkOf(revocations_path) == mark) return;
+    try {
+      Load();
+      trouble.clear();
+      fresh = true;
+    } catch (const Error& error) {
+      trouble = std::string(error.what()) + "; the last good revocation list stays in force";
+    }
+  }
+};
+
+Admission::Admission(std::string authority_path, std::string revocations_path)
+    : lists_(std::make_unique<Lists>()) {
+  lists_->authority_path = std::move(authority_path);
+  lists_->revocations_path = std::move(revocations_path);
+  lists_->authority = ReadWholeFile(lists_->authority_path);
+  ReadCertificate(lists_->authority, lists_->authority_path);
+  lists_->Load();
+}
+
+Admission::~Admission() = default;
+
+AdmissionResult Admission::Check(const std::string& certificate) {
+  AdmissionResult result;
+  const CertificatePtr peer = ParseCertificate(certificate);
+  ERR_clear_error();
+  if (peer == nullptr) {
+    result.reason = "the peer shows no certificate that can be read";
+    return result;
+  }
+  result.serial = SerialText(X509_get0_serialNumber(peer.get()));
+  int code = X509_V_ERR_UNSPECIFIED;
+  {
+    const std::lock_guard lock(lists_->mutex);
+    lists_->LoadIfNew();
+    const ContextPtr context(X509_STORE_CTX_new());
+    if (context != nullptr &&
+        X509_STORE_CTX_init(context.get(), lists_->trust.get(), peer.get(), nullptr) == 1) {
+      X509_verify_cert(context.get());
+      code = X509_STORE_CTX_get_error(context.get());
+    }
+  }
+  ERR_clear_error();
+  const std::string name = CommonName(peer.get());
+  if (code != X509_V_OK) {
+    result.reason = Words(code);
+  } else if (!IsClientName(name)) {
+    result.reason = "the certificate's common name is not a client's name";
+  } else {
+    result.name = name;
+  }
+  return result;
+}
+
+bool Admission::Refresh() {
+  const std::lock_guard lock(lists_->mutex);
+  lists_->LoadIfNew();
+  return std::exchange(lists_->fresh, false);
+}
+
+std::string Admission::trouble() const {
+  const std::lock_guard lock(lists_->mutex);
+  return lists_->trouble;
+}
+
+}  // namespace polykern

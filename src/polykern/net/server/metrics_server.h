@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "polykern/net/server/server_view.h"
+
+namespace polykern {
+
+/// Plain HTTP for whoever watches a server, and for nobody else: no encryption, no names of
+/// clients. /metrics is for Prometheus, /status is JSON, /healthz says "ok", or 503 and what is
+/// wrong. Listens from construction to destruction, on threads of its own.
+class MetricsServer {
+ public:
+  /// HOST:PORT, or PORT alone: on the loopback; port 0: one that is free. `look` is called from any
+  /// thread, and must not throw. Throws Error if the address cannot be listened on.
+  MetricsServer(const std::string& listen, std::function<ServerView()> look);
+  ~MetricsServer();
+  MetricsServer(const MetricsServer&) = delete;
+  MetricsServer& operator=(const MetricsServer&) = delete;
+
+  /// HOST:PORT, with the port it got.
+  std::string address() const;
+
+ private:
+  class Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,291 @@
+#include "polykern/net/server/rounds.h"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "polykern/io/file_size_limit_testing.h"
+#include "polykern/net/server/rounds_testing.h"
+
+namespace polykern {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST_F(RoundsOfAFederation, WelcomeAClientWithItsNumberAndTheWholeModel) {
+  Start();
+  const TestClient b = Join("b");
+  EXPECT_GT(b.peer->wakes, 0);
+  const auto welcome = Expect<Welcome>(b);
+  EXPECT_EQ(welcome.client, 1U);
+  EXPECT_EQ(welcome.configuration, ToTexts(configuration_));
+  EXPECT_THAT(welcome.model.blocks, ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(Next(b), std::nullopt);
+}
+
+TEST_F(RoundsOfAFederation, EndAStepWhenEverybodyHasAnsweredAndSendWhatChanged) {
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (const auto& client : clients) Expect<Welcome>(client);
+  Answer(clients[0], 0, 1, 3);
+  Answer(clients[2], 0, 2, 3);
+  EXPECT_EQ(step(), 0U);
+  now_ += seconds(100000);  // all means all, whatever the deadline
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U);
+  Answer(clients[1], 0, 1, 3);
+  EXPECT_EQ(step(), 1U);
+  for (const auto& client : clients) {
+    const auto change = Expect<ModelChange>(client);
+    EXPECT_EQ(change.step, 1U);
+    EXPECT_THAT(change.blocks, ElementsAre(1, 2));
+    EXPECT_THAT(change.values, ElementsAre(-2, -2, -2, -2, -1, -1, -1, -1));  // means of three
+    EXPECT_EQ(Next(client), std::nullopt);
+  }
+}
+
+TEST_F(RoundsOfAFederation, GiveASlowClientTheNewestModelAndNoQueue) {
+  options_.quorum.count = 1;
+  options_.deadline = milliseconds(0);
+  Start();
+  const TestClient fast = Join("a");
+  const TestClient slow = Join("b");
+  Expect<Welcome>(slow);
+  for (std::uint32_t t = 0; t < 3; ++t) Answer(fast, t, t);
+  const auto change = Expect<ModelChange>(slow);
+  EXPECT_EQ(change.step, 3U);
+  EXPECT_THAT(change.blocks, ElementsAre(0, 1, 2));
+  EXPECT_EQ(Next(slow), std::nullopt);
+}
+
+TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
+  options_.quorum.share = 0.6;  // two of three
+  options_.deadline = seconds(10);
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  Answer(clients[0], 0);
+  now_ += seconds(11);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U) << "one is no quorum";
+  Answer(clients[1], 0);
+  EXPECT_EQ(step(), 1U) << "the deadline has passed";
+  Answer(clients[2], 0);
+  EXPECT_EQ(rounds_->status().late, 1U);
+  EXPECT_EQ(rounds_->status().rejected, 0U);
+  Answer(clients[0], 1);
+  Answer(clients[1], 1);
+  rounds_->Tick(now_ + seconds(9));
+  EXPECT_EQ(step(), 1U);
+  rounds_->Tick(now_ + seconds(10));
+  EXPECT_EQ(step(), 2U);
+}
+
+TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
+  options_.roster = {};
+  Start();
+  const TestClient a = Join("a");
+  const TestClient mistaken = Join("b");
+  Join("b");  // a second connection takes the place of the first
+  Answer(a, 0);
+  EXPECT_EQ(step(), 0U) << "all means all who are here";
+  EXPECT_EQ(rounds_->status().needed, 2U);
+  EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
+  rounds_->Leave(mistaken.session, now_);
+  EXPECT_EQ(step(), 0U);
+  const TestClient again = Join("b");
+  rounds_->Leave(again.session, now_);
+  EXPECT_EQ(step(), 1U);
+  Start();  // nor when the server starts again
+  const TestClient now = Join("a");
+  Answer(now, 1);
+  EXPECT_EQ(step(), 2U);
+  const TestClient b = Join("b");
+  Answer(b, 2);
+  Answer(now, 2);
+  EXPECT_EQ(step(), 3U);
+  rounds_->Leave(b.session, now_);
+  Answer(now, 3);
+  EXPECT_EQ(step(), 3U) << "who has answered once is waited for";
+  EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
+}
+
+TEST_F(RoundsOfAFederation, WaitForASilentClientOnceAndForOneThatAnswersLateAgain) {
+  options_.quorum.count = 1;
+  options_.deadline = seconds(10);
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Answer(a, 0);
+  EXPECT_EQ(step(), 0U);  // b may still answer
+  now_ += seconds(10);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 1U);
+  Answer(a, 1);
+  EXPECT_EQ(step(), 2U);  // b did not, and costs nothing any more
+  rounds_->Leave(b.session, now_);
+  const TestClient again = Join("b");  // nor does a new connection
+  Answer(a, 2);
+  EXPECT_EQ(step(), 3U);
+  Answer(again, 1);  // late, but it is there
+  Answer(a, 3);
+  EXPECT_EQ(step(), 3U);
+  Answer(again, 3);
+  EXPECT_EQ(step(), 4U);
+  EXPECT_EQ(rounds_->status().late, 1U);
+}
+
+TEST_F(RoundsOfAFederation, DoNotWaitForThoseWhoLeft) {
+  options_.quorum.count = 2;
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  Answer(clients[0], 0);
+  Answer(clients[1], 0);
+  EXPECT_EQ(step(), 0U);
+  rounds_->Leave(clients[2].session, now_);
+  EXPECT_EQ(step(), 1U);
+}
+
+TEST_F(RoundsOfAFederation, CountAnAnswerOnceWhateverTheConnection) {
+  Start();
+  const TestClient first = Join("a");
+  Answer(first, 0);
+  const TestClient again = Join("a");
+  EXPECT_EQ(EndOf(first)->kind, Ending::Kind::kReplaced);
+  Expect<Welcome>(again);
+  Answer(again, 0);  // it cannot know that the first one arrived
+  EXPECT_EQ(Next(again), std::nullopt);
+  EXPECT_EQ(rounds_->status().duplicates, 1U);
+  Answer(again, 0);  // but now it could
+  EXPECT_THAT(Expect<Verdict>(again).reason, HasSubstr("answered already"));
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+  rounds_->Leave(first.session, now_);
+  EXPECT_EQ(rounds_->status().connected, 1U);
+}
+
+TEST_F(RoundsOfAFederation, GoOnAfterARestartAndAskForOpenAnswersAgain) {
+  Start();
+  for (const char* name : {"a", "b", "c"}) Answer(Join(name), 0);
+  const TestClient a = Join("a");
+  Answer(a, 1, 0, 5);
+  Start();
+  EXPECT_EQ(step(), 1U);
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  EXPECT_EQ(Expect<Welcome>(clients[0]).model.step, 1U);
+  Expect<Welcome>(clients[1]);
+  for (const auto& client : clients) Answer(client, 1, 0, 5);
+  EXPECT_EQ(step(), 2U);
+  EXPECT_THAT(Expect<ModelChange>(clients[1]).values, ElementsAre(-6, -6, -6, -6));
+  for (const StoredClient& client : store_->clients()) EXPECT_EQ(client.accepted, 2U);
+}
+
+/// Writes down what it hears.
+class ListeningObserver final : public RoundsObserver {
+ public:
+  void Event(const std::string& client, const std::string& event, const std::string&) override {
+    heard.push_back(client + " " + event);
+  }
+  void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) override {
+    heard.push_back("step " + std::to_string(step) + " of " + std::to_string(participants));
+    firsts.push_back(first);
+  }
+  std::vector<std::string> heard;
+  std::vector<Rounds::Time> firsts;
+};
+
+TEST_F(RoundsOfAFederation, TellTheirObserverWhatHappens) {
+  ListeningObserver observer;
+  options_.roster = {"a", "b"};
+  options_.observer = &observer;
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  Join("stranger");
+  Answer(a, 0, 9);  // there is no such kernel
+  Answer(a, 0);
+  const Rounds::Time first = now_;
+  now_ += seconds(3);
+  Answer(b, 0);
+  rounds_->Refused("c", "revoked");
+  rounds_->Leave(b.session, now_);
+  EXPECT_THAT(observer.heard, ElementsAre("a joined", "b joined", "stranger refused", "a rejected",
+                                          "step 1 of 2", "c refused", "b left"));
+  EXPECT_THAT(observer.firsts, ElementsAre(first));
+  EXPECT_EQ(rounds_->status().refused, 2U);
+  rounds_.reset();  // before its observer
+}
+
+TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) {
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  EXPECT_EQ(rounds_->status().reporting, 0U);
+  rounds_->Note(a.session, {10, 0.5, 4});
+  rounds_->Note(a.session, {30, 0.1, 5});  // takes the place of the one before
+  rounds_->Note(b.session, {10, 0.5, -1});
+  rounds_->Leave(b.session, now_);
+  rounds_->Note(b.session, {99, 9, 9});  // of nobody
+  const RoundsStatus status = rounds_->status();
+  EXPECT_EQ(status.reporting, 2U);
+  EXPECT_DOUBLE_EQ(status.reported_squared_error, (30 * 0.1 + 10 * 0.5) / 40);
+  EXPECT_DOUBLE_EQ(status.reported_regret, 2);
+}
+
+TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
+  options_.steps = 1;
+  options_.roster = {"a"};
+  Start();
+  const TestClient a = Join("a");
+  EXPECT_FALSE(Expect<Welcome>(a).model.finished);
+  Answer(a, 0);
+  EXPECT_TRUE(Expect<ModelChange>(a).finished);
+  Answer(a, 1);
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("ended"));
+  EXPECT_THAT(rounds_->status().rejected_for, ElementsAre(Pair("ended", 1)));
+  Start();
+  EXPECT_TRUE(Expect<Welcome>(Join("a")).model.finished);
+}
+
+TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
+  options_.roster = {"a"};
+  Start();
+  const TestClient a = Join("a");
+  Expect<Welcome>(a);
+  const FileSizeLimit limit(1);
+  Answer(a, 0, 0, 3);
+  EXPECT_THAT(rounds_->status().trouble, HasSubstr("the disk is full"));
+  EXPECT_EQ(step(), 0U);
+  EXPECT_EQ(Next(a), std::nullopt);
+  Answer(a, 0, 0, 3);  // not taken twice, either
+  EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("answered already"));
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+  now_ += seconds(2);
+  rounds_->Tick(now_);
+  EXPECT_EQ(step(), 0U);
+  limit.Lift();
+  now_ += seconds(2);
+  rounds_->Tick(now_);
+  EXPECT_EQ(rounds_->status().trouble, "");
+  EXPECT_THAT(Expect<ModelChange>(a).values, ElementsAre(-3, -3, -3, -3));
+  Start();
+  EXPECT_EQ(step(), 1U);
+}
+
+TEST(AQuorum, IsANumberOrAShareOfTheEnrolled) {
+  EXPECT_EQ(Quorum{}.Of(8), 8U);
+  EXPECT_EQ(Quorum{}.Of(0), 1U);
+  EXPECT_EQ((Quorum{.count = 3}.Of(8)), 3U);
+  EXPECT_EQ((Quorum{.count = 0, .share = 0.5}.Of(7)), 4U);
+  EXPECT_EQ((Quorum{.count = 0, .share = 0.01}.Of(7)), 1U);
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include "polykern/io/folder_testing.h"
+#include "polykern/net/server/rounds.h"
+
+namespace polykern {
+
+// For the tests of the rounds: a federation of three clients, and what they do.
+
+class CountingPeer final : public Rounds::Peer {
+ public:
+  void Wake() override { ++wakes; }
+  int wakes = 0;
+};
+
+/// A client of the rounds: what it was given, and what it answers.
+struct TestClient {
+  std::shared_ptr<CountingPeer> peer = std::make_shared<CountingPeer>();
+  Rounds::Session session = 0;
+};
+
+class RoundsOfAFederation : public testing::Test {
+ protected:
+  RoundsOfAFederation() {
+    configuration_.options.kernels = 4;
+    configuration_.options.features = 2;
+    configuration_.options.kernels_per_upload = 2;
+    configuration_.problem = {3, 100, 1};
+    algorithm_ = MakeAlgorithm(configuration_);
+    options_.roster = {"a", "b", "c"};
+  }
+
+  void Start() {
+    rounds_.reset();
+    store_.reset();
+    store_.emplace(folder_.At("store.db"), ToTexts(configuration_));
+    rounds_.emplace(*algorithm_, ToTexts(configuration_), *store_, options_);
+  }
+
+  TestClient Join(const std::string& name, Hello hello = {}) {
+    TestClient client;
+    client.session = rounds_->Join(name, hello, client.peer, now_);
+    return client;
+  }
+
+  std::optional<ServerMessage> Next(const TestClient& client) {
+    const Outgoing out = rounds_->Take(client.session);
+    if (out.message == nullptr) return {};
+    return DecodeServerMessage(*out.message);
+  }
+  std::optional<Ending> EndOf(const TestClient& client) {
+    return rounds_->Take(client.session).ending;
+  }
+  template <typename T>
+  T Expect(const TestClient& client) {
+    const auto message = Next(client);
+    const T* got = message ? std::get_if<T>(&*message) : nullptr;
+    EXPECT_NE(got, nullptr);
+    return got != nullptr ? *got : T();
+  }
+
+  void Answer(const TestClient& client, std::uint64_t step, std::uint32_t kernel = 0,
+              float value = 1) {
+    Updates updates;
+    updates.step = step;
+    updates.clients = {99};  // what a client claims to be does not matter
+    updates.first = {0, 1};
+    updates.blocks = {kernel};
+    updates.values.assign(4, value);
+    rounds_->Receive(client.session, std::move(updates), now_);
+  }
+
+  std::uint64_t step() const { return rounds_->status().step; }
+
+  TestFolder folder_;
+  FederationConfiguration configuration_;
+  std::unique_ptr<Algorithm> algorithm_;
+  RoundsOptions options_;
+  std::optional<Store> store_;
+  std::optional<Rounds> rounds_;
+  Rounds::Time now_{std::chrono::seconds(1000)};
+};
+
+}  // namespace polykern

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "polykern/net/server/rounds.h"
+
+namespace polykern {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:7433";  ///< HOST:PORT; port 0: one that is free
+  std::string certificates = "pki";       ///< the authority's folder (authority.h); needs no ca.key
+  /// No encryption, and clients are who they say: for trials on one machine. Refuses to listen
+  /// anywhere but on the loopback.
+  bool insecure = false;
+  bool insecure_anywhere = false;         ///< does not refuse
+  std::size_t most_connections = 20'000;  ///< with those that have not said hello
+  std::size_t most_of_one = 8;            ///< of one client; one of them takes part: the newest
+  std::chrono::milliseconds hello_time{10'000};  ///< a connection must say hello by then
+  std::chrono::milliseconds keepalive{10'000};   ///< a silent peer is asked whether it is there
+};
+
+/// Bytes of the messages, without what TLS and HTTP/2 add.
+struct ServerTraffic {
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
+/// Throws Error unless the address has a port, and is of the loopback if it must be. Changes
+/// nothing.
+void CheckListen(const ServerOptions& options);
+
+/// A federation's front door: gRPC with mutual TLS in front of Rounds. Listens from construction to
+/// destruction, on threads of its own; revoked clients are put out without a restart.
+///
+/// The constructor throws Error if certificates cannot be used or the address cannot be listened
+/// on. Nothing else throws. `rounds` must outlive it.
+class FederationServer {
+ public:
+  FederationServer(const ServerOptions& options, const ModelShape& shape, Rounds& rounds);
+  ~FederationServer();
+  FederationServer(const FederationServer&) = delete;
+  FederationServer& operator=(const FederationServer&) = delete;
+
+  /// HOST:PORT, with the port it got.
+  std::string address() const;
+  /// Why the newest revocation list is not in force; empty if it is.
+  std::string trouble() const;
+  ServerTraffic traffic() const;
+
+ private:
+  class Service;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,138 @@
+#include "polykern/net/server/server_view.h"
+
+#include <limits>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+namespace polykern {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+class Families {
+ public:
+  void Counter(const char* name, const char* help, std::uint64_t value) {
+    Add(name, help, MetricType::Counter).counter.value = static_cast<double>(value);
+  }
+  void Gauge(const char* name, const char* help, double value) {
+    Add(name, help, MetricType::Gauge).gauge.value = value;
+  }
+  ClientMetric& Add(const char* name, const char* help, MetricType type) {
+    if (families_.empty() || families_.back().name != name) {
+      families_.push_back({name, help, type, {}});
+    }
+    return families_.back().metric.emplace_back();
+  }
+  std::string Text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+ClientMetric::Histogram HistogramOf(const StepTimes& times) {
+  ClientMetric::Histogram histogram;
+  histogram.sample_count = times.steps;
+  histogram.sample_sum = times.seconds;
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < times.counts.size(); ++i) {
+    below += times.counts[i];
+    histogram.bucket.push_back({below, i < StepTimes::kBounds.size()
+                                           ? StepTimes::kBounds[i]
+                                           : std::numeric_limits<double>::infinity()});
+  }
+  return histogram;
+}
+
+}  // namespace
+
+std::string ToMetrics(const ServerView& view) {
+  const RoundsStatus& r = view.rounds;
+  Families out;
+  out.Gauge("polykern_healthy", "1 unless something is wrong, as /healthz says.",
+            view.trouble.empty() ? 1 : 0);
+  out.Gauge("polykern_uptime_seconds", "Since the server was started.", view.uptime_seconds);
+  out.Counter("polykern_steps_total", "Steps committed since the federation began.", r.step);
+  out.Gauge("polykern_clients_enrolled", "Clients that ever took part.",
+            static_cast<double>(r.enrolled));
+  out.Gauge("polykern_clients_connected", "Clients that are connected.",
+            static_cast<double>(r.connected));
+  out.Gauge("polykern_step_answers", "Updates counted in the open step.",
+            static_cast<double>(r.answered));
+  out.Gauge("polykern_step_answers_needed", "Clients that must answer before it may end.",
+            static_cast<double>(r.needed));
+  out.Counter("polykern_updates_accepted_total", "Updates that counted.", r.accepted);
+  out.Counter("polykern_updates_used_late_total", "Of these, those for a step that had ended.",
+              r.used_late);
+  out.Counter("polykern_updates_late_total", "Updates for a step that had ended; dropped.", r.late);
+  out.Counter("polykern_updates_duplicate_total",
+              "Updates sent again after a lost connection; dropped.", r.duplicates);
+  for (const auto& [reason, count] : r.rejected_for) {
+    ClientMetric& metric = out.Add("polykern_updates_rejected_total",
+                                   "Updates that broke a rule, by the rule.", MetricType::Counter);
+    metric.label.push_back({"reason", reason});
+    metric.counter.value = static_cast<double>(count);
+  }
+  out.Counter("polykern_connections_refused_total", "Connections of clients that were not let in.",
+              r.refused);
+  out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
+          MetricType::Histogram)
+      .histogram = HistogramOf(view.step_times);
+  out.Counter("polykern_received_bytes_total", "Messages of clients.", view.traffic.bytes_in);
+  out.Counter("polykern_sent_bytes_total", "Messages to clients.", view.traffic.bytes_out);
+  out.Counter("polykern_log_events_lost_total", "Events that the log files lack.",
+              view.log_events_lost);
+  out.Gauge("polykern_reporting_clients", "Clients that report how well they predict.",
+            static_cast<double>(r.reporting));
+  if (r.reporting > 0) {
+    out.Gauge("polykern_reported_mse",
+              "Mean squared error of the scaled labels, over all predictions reported.",
+              r.reported_squared_error);
+    out.Gauge("polykern_reported_regret", "Mean regret of the clients that report.",
+              r.reported_regret);
+  }
+  return out.Text();
+}
+
+std::string ToJson(const ServerView& view) {
+  const RoundsStatus& r = view.rounds;
+  nlohmann::ordered_json json{
+      {"healthy", view.trouble.empty()},
+      {"trouble", view.trouble},
+      {"version", view.version},
+      {"uptime_seconds", view.uptime_seconds},
+      {"algorithm", view.algorithm},
+      {"step", r.step},
+      {"finished", r.finished},
+      {"clients", {{"enrolled", r.enrolled}, {"connected", r.connected}}},
+      {"answered", r.answered},
+      {"needed", r.needed},
+      {"updates",
+       {{"accepted", r.accepted},
+        {"used_late", r.used_late},
+        {"late", r.late},
+        {"duplicate", r.duplicates},
+        {"rejected", r.rejected_for}}},
+      {"refused", r.refused},
+      {"mean_step_seconds", nullptr},
+      {"bytes", {{"in", view.traffic.bytes_in}, {"out", view.traffic.bytes_out}}},
+      {"log_events_lost", view.log_events_lost},
+      {"reports", nullptr}};
+  if (view.step_times.steps > 0) {
+    json["mean_step_seconds"] =
+        view.step_times.seconds / static_cast<double>(view.step_times.steps);
+  }
+  if (r.reporting > 0) {
+    json["reports"] = {
+        {"clients", r.reporting}, {"mse", r.reported_squared_error}, {"regret", r.reported_regret}};
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace polykern

@@ -1,0 +1,129 @@
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <openssl/evp.h>
+
+#include "polykern/net/sqlite/store_format_internal.h"
+
+namespace polykern {
+
+std::array<std::byte, 32> SumOf(std::span<const std::byte> bytes) {
+  std::array<std::byte, 32> sum{};
+  unsigned int size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(sum.data()), &size,
+                 EVP_sha256(), nullptr) != 1) {
+    throw Error("OpenSSL cannot compute SHA-256");
+  }
+  return sum;
+}
+
+namespace {
+
+bool IsEmpty(Database& database) {
+  return database.Number("PRAGMA application_id") == 0 &&
+         database.Number("PRAGMA user_version") == 0 &&
+         database.Number("SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+}  // namespace
+
+void CheckStore(Database& database, bool empty_is_good) {
+  if (empty_is_good && IsEmpty(database)) return;
+  const std::string& path = database.path();
+  const std::int64_t application = database.Number("PRAGMA application_id");
+  const std::int64_t version = database.Number("PRAGMA user_version");
+  if (application != kStoreApplication || version < 1) {
+    throw Error(path + ": is not a store of polykern; name another file");
+  }
+  if (version > kStoreVersion) {
+    throw Error(path + ": the store has version " + std::to_string(version) +
+                ", made by a newer polykern; this one knows " + std::to_string(kStoreVersion) +
+                "; upgrade this polykern");
+  }
+  Statement check(database, "PRAGMA quick_check(1)");
+  if (!check.Next() || check.Text(0) != "ok") {
+    std::string found = check.Text(0);
+    for (char& c : found) c = c == '\n' ? ' ' : c;
+    throw Error(path + ": the store is damaged (" + found + "); put back the last copy of it");
+  }
+}
+
+StoreConfiguration ReadConfiguration(Database& database) {
+  StoreConfiguration configuration;
+  Statement query(database, "SELECT key, value FROM configuration");
+  while (query.Next()) configuration.emplace(query.Text(0), query.Text(1));
+  return configuration;
+}
+
+std::optional<ResumePoint> ReadNewest(Database& database) {
+  Statement query(database, "SELECT steps, sum, numbers FROM state ORDER BY steps DESC LIMIT 1");
+  if (!query.Next()) return std::nullopt;
+  ResumePoint point{.steps = Unsigned(query.Integer(0)), .state = {}};
+  const std::span<const std::byte> sum = query.Blob(1);
+  const std::span<const std::byte> bytes = query.Blob(2);
+  const auto wanted = SumOf(bytes);
+  if (bytes.size() % sizeof(double) != 0 || sum.size() != wanted.size() ||
+      std::memcmp(sum.data(), wanted.data(), wanted.size()) != 0) {
+    throw Error(database.path() + ": the state after step " + std::to_string(point.steps) +
+                " is damaged; put back the last copy of the store");
+  }
+  point.state.resize(bytes.size() / sizeof(double));
+  if (!bytes.empty()) std::memcpy(point.state.data(), bytes.data(), bytes.size());
+  return point;
+}
+
+std::vector<StoredClient> ReadClients(Database& database) {
+  std::vector<StoredClient> clients;
+  Statement query(database,
+                  "SELECT name, first_seen, last_seen, accepted, rejected, answered FROM client "
+                  "ORDER BY number");
+  while (query.Next()) {
+    clients.push_back({query.Text(0), query.Integer(1), query.Integer(2),
+                       Unsigned(query.Integer(3)), Unsigned(query.Integer(4)),
+                       Unsigned(query.Integer(5))});
+  }
+  return clients;
+}
+
+StoreContents ReadStore(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw Error(path + ": there is no store here; check the path");
+  }
+  Database database(path, Database::Mode::kRead);
+  database.Run("BEGIN");  // one moment for all that follows
+  CheckStore(database, false);
+  StoreContents contents{.version = database.Number("PRAGMA user_version"),
+                         .configuration = ReadConfiguration(database),
+                         .newest = ReadNewest(database),
+                         .clients = ReadClients(database)};
+  Statement step(database, "SELECT participants, time FROM step ORDER BY steps DESC LIMIT 1");
+  if (step.Next()) {
+    contents.participants = Unsigned(step.Integer(0));
+    contents.committed = step.Integer(1);
+  }
+  contents.step_records = Unsigned(database.Number("SELECT count(*) FROM step"));
+  contents.events = Unsigned(database.Number("SELECT count(*) FROM event"));
+  for (const char* part : {"", "-wal"}) {
+    const std::uintmax_t size = std::filesystem::file_size(path + part, error);
+    if (!error) contents.file_bytes += size;
+  }
+  return contents;
+}
+
+bool HasStore(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size == 0) return false;
+  Database database(path, Database::Mode::kRead);
+  return !IsEmpty(database);
+}
+
+std::string StorePath(const std::string& folder_or_file) {
+  const std::filesystem::path path(folder_or_file);
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? (path / "store.db").string() : folder_or_file;
+}
+
+}  // namespace polykern

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "polykern/net/sqlite/sqlite_internal.h"
+#include "polykern/net/store.h"
+
+namespace polykern {
+
+/// The file format of Store, for store.cc and store_format.cc.
+
+constexpr std::int64_t kStoreVersion = 1;
+constexpr std::int64_t kStoreApplication = 0x706b7374;  // "pkst": other databases are noticed
+
+constexpr const char* kStoreSchema = R"(
+  CREATE TABLE configuration(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE step(steps INTEGER PRIMARY KEY, participants INTEGER NOT NULL, time INTEGER NOT NULL);
+  CREATE TABLE state(steps INTEGER PRIMARY KEY REFERENCES step(steps), sum BLOB NOT NULL,
+                     numbers BLOB NOT NULL);
+  CREATE TABLE client(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+                      first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL,
+                      accepted INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0,
+                      answered INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE event(id INTEGER PRIMARY KEY, time INTEGER NOT NULL, client TEXT NOT NULL,
+                     event TEXT NOT NULL, detail TEXT NOT NULL);
+)";
+
+inline std::int64_t Signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+inline std::uint64_t Unsigned(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+/// SHA-256. SQLite notices torn pages, but not a bit that fell over within a blob.
+std::array<std::byte, 32> SumOf(std::span<const std::byte> bytes);
+
+/// Throws Error unless it is a store that this version understands and that is not damaged. Empty
+/// databases, with no table yet, pass if they may.
+void CheckStore(Database& database, bool empty_is_good);
+
+StoreConfiguration ReadConfiguration(Database& database);
+/// Throws Error if the newest state is damaged.
+std::optional<ResumePoint> ReadNewest(Database& database);
+std::vector<StoredClient> ReadClients(Database& database);
+
+}  // namespace polykern
