@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
 #include "polykern/net/address.h"
 

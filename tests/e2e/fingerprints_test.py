@@ -9,7 +9,7 @@ from upgrade import HALF, INPUTS, NAMES, SERVE, STEPS, words
 RECORDED = json.loads((INPUTS / "fingerprints.json").read_text())["runs"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name == "air" else ()) for name in RECORDED])
 def test_a_run_has_the_recorded_fingerprints(polykern, name):
     arguments = list(RECORDED[name]["arguments"])
     if "--data" in arguments:

@@ -1,69 +1,10 @@
 #include "polykern/algorithms/option_declaration.h"
 
-#include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <iomanip>
 #include <sstream>
-#include <type_traits>
-#include <utility>
-
-#include "polykern/algorithms/options.h"
-#include "polykern/core/error.h"
-#include "polykern/core/names.h"
-#include "polykern/core/text.h"
 
 namespace polykern {
-namespace {
-
-template <typename T>
-concept Number = std::same_as<T, std::size_t> || std::same_as<T, double>;
-
-std::string ToText(const std::string& value) {
-  return value;
-}
-template <Number T>
-std::string ToText(T value) {
-  return ExactText(value);
-}
-std::string ToText(bool value) {
-  return value ? "yes" : "no";
-}
-template <typename T>
-requires std::is_enum_v<T> std::string ToText(T value) {
-  return std::string(NameOf(value));
-}
-template <typename T>
-std::string ToText(const std::optional<T>& value) {
-  return value ? ToText(*value) : "";
-}
-
-/// Each fills `value`, or says what the text should have been.
-std::string FromText(std::string_view text, std::string& value) {
-  value = text;
-  return "";
-}
-template <Number T>
-std::string FromText(std::string_view text, T& value) {
-  return ReadExact(text, value) ? "" : "is not a number";
-}
-std::string FromText(std::string_view text, bool& value) {
-  value = text == "yes";
-  return value || text == "no" ? "" : "is neither yes nor no";
-}
-template <typename T>
-requires std::is_enum_v<T> std::string FromText(std::string_view text, T& value) {
-  const std::optional<T> known = ValueOf<T>(text);
-  if (known) value = *known;
-  return known ? "" : "is not known; there are: " + AllNames<T>();
-}
-template <typename T>
-std::string FromText(std::string_view text, std::optional<T>& value) {
-  value.reset();
-  return text.empty() ? "" : FromText(text, value.emplace());
-}
-
-}  // namespace
 
 bool OptionRange::Holds(double value) const {
   return std::isfinite(value) && (low_open ? value > low : value >= low) &&
@@ -86,71 +27,6 @@ bool UsesOption(std::string_view algorithm, const OptionDeclaration& option) {
   if (option.users.empty()) return true;
   const std::string among = " " + std::string(option.users) + " ";
   return among.find(" " + std::string(algorithm) + " ") != std::string::npos;
-}
-
-std::string OptionText(const OptionDeclaration& option, const AlgorithmOptions& options) {
-  return std::visit([&](auto field) { return ToText(options.*field); }, option.field);
-}
-
-std::vector<std::string> OptionChoices(const OptionDeclaration& option) {
-  std::vector<std::string> choices;
-  std::visit(
-      [&]<typename T>(T AlgorithmOptions::*) {
-        if constexpr (std::is_enum_v<T>) {
-          for (const Name<T>& name : NamesOf(T{})) choices.emplace_back(name.text);
-        }
-      },
-      option.field);
-  return choices;
-}
-
-std::string OptionComplaint(const OptionDeclaration& option, std::string_view text) {
-  const std::string wrong = std::visit(
-      [&]<typename T>(T AlgorithmOptions::*) -> std::string {
-        T value{};
-        std::string complaint = FromText(text, value);
-        if constexpr (std::same_as<T, std::size_t> || std::same_as<T, std::optional<std::size_t>>) {
-          const std::optional<std::size_t> number = value;
-          const double least = std::max(0.0, option.range.low);
-          if (!complaint.empty() || (number && static_cast<double>(*number) < least)) {
-            complaint = "is not a whole number of at least " + ToText(least);
-          }
-        }
-        return complaint;
-      },
-      option.field);
-  return wrong.empty() ? "" : "'" + std::string(text.substr(0, 60)) + "' " + wrong;
-}
-
-void SetOption(const OptionDeclaration& option, std::string_view text, AlgorithmOptions& options) {
-  const bool good = std::visit(
-      [&](auto field) {
-        auto value = options.*field;
-        if (!FromText(text, value).empty()) return false;
-        options.*field = std::move(value);
-        return true;
-      },
-      option.field);
-  if (!good) throw Error(OptionName(option.key) + ": " + OptionComplaint(option, text));
-}
-
-void CheckRange(const OptionDeclaration& option, const AlgorithmOptions& options) {
-  const auto check = [&](auto value) {
-    if constexpr (Number<decltype(value)>) {
-      if (option.range.Holds(static_cast<double>(value))) return;
-      throw Error(OptionName(option.key) + " is " + ToText(value) + "; " + option.range.Rule());
-    }
-  };
-  std::visit(
-      [&](auto field) {
-        const auto& value = options.*field;
-        if constexpr (requires { value.has_value(); }) {
-          if (value) check(*value);
-        } else {
-          check(value);
-        }
-      },
-      option.field);
 }
 
 }  // namespace polykern

@@ -259,9 +259,6 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
 /// The declaration of that key; null: there is none.
 const OptionDeclaration* FindOption(std::string_view key);
 
-/// Every option at its absent value.
-AlgorithmOptions AbsentOptions();
-
 inline constexpr double kNewtonExploration = 0.2;
 /// Squared loss on [0, 1] is 1/2-exp-concave: with this rate regret stays below 2 ln N for ever.
 inline constexpr double kUnitRate = 0.5;
@@ -284,13 +281,13 @@ struct Uplink {
 /// least 1 and at most all.
 std::size_t KernelsPerUpload(const AlgorithmOptions& options);
 
+/// The most features per kernel that the budget allows; 0: not even one.
+std::size_t AllowedFeatures(const AlgorithmOptions& options, const Uplink& uplink);
+
 /// D: the given one, or the largest that the budget allows, at most the paper's 100.
 std::size_t ResolveFeatures(const AlgorithmOptions& options, const Uplink& uplink);
 
 /// The given rate, or 1 / sqrt(T).
 double ResolveRate(const std::optional<double>& given, const Problem& problem);
-
-/// Throws Error, naming the option, if a setting is out of its range or the uplink over the budget.
-void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink);
 
 }  // namespace polykern

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
 
 namespace polykern {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polykern/algorithms/alone/local.h"
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/paper/em_kofl.h"
 #include "polykern/algorithms/paper/fomd_oms.h"
 #include "polykern/algorithms/paper/ofmkl_avg.h"

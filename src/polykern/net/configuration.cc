@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
+#include "polykern/net/configuration_texts.h"
 
 namespace polykern {
 
@@ -31,11 +31,6 @@ struct FederationConfiguration {
   std::vector<ColumnRange> columns = {};  ///< the inputs in order; empty: they have no names
   ColumnRange target = {};                ///< scaled to [0, 1] unless scaling is none
 };
-
-/// Names and values: how a configuration is stored and sent. What is not there has its absent value
-/// (option_declaration.h), so that stores and messages from before an option go on meaning the
-/// same.
-using ConfigurationTexts = std::map<std::string, std::string>;
 
 /// Of the algorithm's options, those that it uses and that differ from their absent values.
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/names.h"
 #include "polykern/sim/result.h"

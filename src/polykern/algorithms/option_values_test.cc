@@ -1,4 +1,4 @@
-#include "polykern/algorithms/option_declaration.h"
+#include "polykern/algorithms/option_values.h"
 
 #include <algorithm>
 #include <cmath>
