@@ -38,7 +38,8 @@ void CountItems(benchmark::State& state, std::size_t items) {
 
 /// Features and predictions of `cohort` clients; an item is a client.
 void EvaluateKernelsOf(benchmark::State& state, const BenchSetting& s, std::size_t cohort) {
-  const KernelBank bank(MakeDictionary("gaussian", s.kernels), s.dimension, s.features, 0);
+  const PackedKernels bank(
+      KernelBank(MakeDictionary("gaussian", s.kernels), s.dimension, s.features, 0));
   const auto x = Normals(cohort * s.dimension, 0.1);
   const auto theta = Normals(s.kernels * bank.feature_size(), 0.1);
   const std::size_t m = s.kernels_per_upload;

@@ -145,12 +145,14 @@ py::array Transform(const Bank& bank, const py::object& samples) {
     std::vector<std::uint32_t> wanted(b.kernels());
     for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = static_cast<std::uint32_t>(i);
     const std::array<std::size_t, 2> first = {0, wanted.size()};
+    const PackedKernels packed(b);
     FeatureScratch scratch;
     ArrayView flat = view;
     flat.strides = {view.strides[0], 0, view.strides[1]};
     for (std::size_t i = 0; i < n; ++i) {
       flat.CopyRow(i, 0, row);
-      EvaluateKernels(b, {1, row, no_theta, first, wanted, f, std::span(z).subspan(i * each, each)},
+      EvaluateKernels(packed,
+                      {1, row, no_theta, first, wanted, f, std::span(z).subspan(i * each, each)},
                       scratch);
     }
   });

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "bindings.h"
+#include "polykern/algorithms/alone/local_rls.h"
 #include "polykern/algorithms/registry.h"
-#include "polykern/algorithms/successors/pof_newton.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
@@ -54,6 +54,7 @@ OnlineLearner::OnlineLearner(const OnlineLearnerOptions& options)
       algorithm_(MakeRls(options, bank_)),
       client_(*algorithm_, 0, 1),
       round_(*algorithm_),
+      together_(CpuEngine().NewStep(*algorithm_)),
       scaled_(options.dimension),
       means_(options.dimension) {}
 
@@ -108,7 +109,7 @@ void OnlineLearner::LearnPredicted(double label) {
     // while all labels are alike, nothing is learnt.
     double wider = half_ > 0 ? half_ : away;
     while (wider < away) wider *= 2;
-    if (half_ > 0) ScaleLabels(bank_, half_ / wider, client_.State(0));
+    if (half_ > 0) ScaleLabels(*bank_, half_ / wider, client_.State(0));
     // Learn goes on with the prediction that is made already: make it anew in the new unit.
     half_ = wider;
     round_.Predict(nothing_, client_, 0, scaled_, std::array<std::uint8_t, 1>{1});
@@ -167,9 +168,9 @@ void OnlineLearner::Predict(std::span<const double> rows, std::span<double> pred
                              std::span(x).first(count * d),
                              std::span(states).first(count),
                              {}};
-    algorithm_->Predict(nothing_, samples, workspace_);
+    together_->Predict(nothing_, samples);
     for (std::size_t i = 0; i < count; ++i) {
-      predictions[from + i] = middle_ + (2 * workspace_.predictions[i] - 1) * half_;
+      predictions[from + i] = middle_ + (2 * together_->predictions()[i] - 1) * half_;
     }
   }
 }

@@ -65,7 +65,7 @@ class OnlineLearner {
   Broadcast nothing_;  // a client of its own gets no model
   Clients client_;
   ClientRound round_;
-  Workspace workspace_;
+  std::unique_ptr<CohortStep> together_;  // predicts rows side by side
   std::vector<float> scaled_;
 
   std::uint64_t samples_ = 0;

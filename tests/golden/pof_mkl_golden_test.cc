@@ -77,7 +77,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
       hand_made ? HandMadeBank(features)
                 : KernelBank(MakeDictionary("gaussian", kKernels), kDimension, features, 7));
 
-  const auto algorithm = NewPofMkl(bank, options, {kDimension, 0, 0});
+  const auto algorithm = NewPofMkl({bank, options, {kDimension, 0, 0}});
   Clients clients(*algorithm, 0, kClients);
   ClientRound round(*algorithm);
   Coordinator coordinator(*algorithm, kClients);

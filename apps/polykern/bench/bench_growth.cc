@@ -54,12 +54,11 @@ struct FleetRun {
   double ReadMicroseconds() {
     std::vector<SampleBlock> blocks(workers.size());
     const Stopwatch watch;
-    workers.Run((fleet.clients() + Simulation::kBlock - 1) / Simulation::kBlock,
-                [&](std::size_t b, std::size_t worker) {
-                  const std::size_t first = b * Simulation::kBlock;
-                  fleet.Read(0, first, std::min(Simulation::kBlock, fleet.clients() - first),
-                             blocks[worker]);
-                });
+    const std::size_t cohort = CpuEngine().cohort_size();
+    workers.Run(CohortsOf(CpuEngine(), fleet.clients()), [&](std::size_t b, std::size_t worker) {
+      const std::size_t first = b * cohort;
+      fleet.Read(0, first, std::min(cohort, fleet.clients() - first), blocks[worker]);
+    });
     return 1e6 * watch.Seconds() / static_cast<double>(fleet.clients());
   }
 

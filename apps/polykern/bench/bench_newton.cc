@@ -35,13 +35,14 @@ struct Messages {
 std::vector<Messages> MakeMessages(const Algorithm& algorithm, const Stream& stream,
                                    std::size_t steps) {
   Clients clients(algorithm, 0, stream.clients());
+  const std::size_t cohort = CpuEngine().cohort_size();
   ClientRound round(algorithm);
   Coordinator coordinator(algorithm, stream.clients());
   SampleBlock block;
   std::vector<Messages> made(steps);
   for (std::size_t step = 0; step < steps; ++step) {
-    for (std::size_t first = 0; first < stream.clients(); first += Simulation::kBlock) {
-      const std::size_t count = std::min(Simulation::kBlock, stream.clients() - first);
+    for (std::size_t first = 0; first < stream.clients(); first += cohort) {
+      const std::size_t count = std::min(cohort, stream.clients() - first);
       stream.Read(step % stream.steps(), first, count, block);
       const Stopwatch watch;
       round.Predict(coordinator.broadcast(), clients, first, block.x, block.present);

@@ -27,33 +27,35 @@ double Race::Slice(double seconds) {
 }
 
 FeatureRace::FeatureRace(const BenchJob& job)
-    : job_(job), theta_(job.bank->kernels() * job.bank->feature_size(), 0.01F) {
+    : job_(job), packed_(*job.bank), theta_(job.bank->kernels() * job.bank->feature_size(), 0.01F) {
   // As xi = 1 chooses: neighbouring kernels, another bin from client to client.
   const std::size_t per_upload = job.setting.kernels_per_upload;
   const std::size_t bins = (job.bank->kernels() + per_upload - 1) / per_upload;
   first_.push_back(0);
-  for (std::size_t k = 0; k < Simulation::kBlock; ++k) {
+  const std::size_t cohort = CpuEngine().cohort_size();
+  for (std::size_t k = 0; k < cohort; ++k) {
     const std::size_t start = k % bins * per_upload;
     for (std::size_t i = start; i < std::min(start + per_upload, job.bank->kernels()); ++i) {
       wanted_.push_back(static_cast<std::uint32_t>(i));
     }
     first_.push_back(wanted_.size());
   }
-  f_.resize(Simulation::kBlock * job.bank->kernels());
+  f_.resize(cohort * job.bank->kernels());
   z_.resize(wanted_.size() * job.bank->feature_size());
 }
 
 double FeatureRace::Slice(double seconds) {
+  const std::size_t cohort = CpuEngine().cohort_size();
   double spent = 0;
   double samples = 0;
   do {
-    for (std::size_t k = 0; k < job_.stream->clients(); k += Simulation::kBlock) {
-      const std::size_t count = std::min(Simulation::kBlock, job_.stream->clients() - k);
+    for (std::size_t k = 0; k < job_.stream->clients(); k += cohort) {
+      const std::size_t count = std::min(cohort, job_.stream->clients() - k);
       job_.stream->Read(step_, k, count, block_);
       const auto first = std::span(first_).first(count + 1);
       const auto wanted = std::span(wanted_).first(first.back());
       const Stopwatch watch;
-      EvaluateKernels(*job_.bank,
+      EvaluateKernels(packed_,
                       {count, block_.x, theta_, first, wanted,
                        std::span(f_).first(count * job_.bank->kernels()),
                        std::span(z_).first(wanted.size() * job_.bank->feature_size())},
@@ -67,8 +69,7 @@ double FeatureRace::Slice(double seconds) {
 }
 
 ParallelRace::ParallelRace(const BenchJob& job, std::size_t threads) : workers_(threads) {
-  const std::size_t blocks = (job.stream->clients() + Simulation::kBlock - 1) / Simulation::kBlock;
-  if (blocks >= workers_.size()) {
+  if (CohortsOf(CpuEngine(), job.stream->clients()) >= workers_.size()) {
     races_.push_back(std::make_unique<Race>(job, workers_));
     return;
   }

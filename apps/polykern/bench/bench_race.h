@@ -68,6 +68,7 @@ class FeatureRace {
 
  private:
   const BenchJob& job_;
+  PackedKernels packed_;
   std::size_t step_ = 0;
   SampleBlock block_;
   FeatureScratch scratch_;

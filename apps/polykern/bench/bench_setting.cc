@@ -93,8 +93,9 @@ BenchJob MakeBenchJob(const BenchSetting& setting, std::shared_ptr<const Stream>
   options.features = setting.features;
   options.budget = 2 * setting.kernels_per_upload * setting.features;
   job.algorithm =
-      NewPofMkl(job.bank, options,
-                {.dimension = setting.dimension, .horizon = job.stream->steps(), .seed = seed});
+      NewPofMkl({job.bank,
+                 options,
+                 {.dimension = setting.dimension, .horizon = job.stream->steps(), .seed = seed}});
   return job;
 }
 

@@ -6,51 +6,16 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "polykern/algorithms/cohort_step.h"
 #include "polykern/algorithms/messages.h"
+#include "polykern/algorithms/options.h"
+#include "polykern/core/kernel_bank.h"
 #include "polykern/core/losses.h"
-#include "polykern/core/network.h"
-#include "polykern/core/random_features.h"
 
 namespace polykern {
-
-/// The samples of the clients of a cohort that take part in one step.
-struct Samples {
-  std::span<const std::uint64_t> clients;  ///< their identities: keys of their random draws
-  std::span<const float> x;                ///< clients x dimension
-  std::span<double* const> state;          ///< each client's private state, state_size() numbers
-  std::span<const double> uniforms;        ///< fixes the clients' draws; empty: drawn from the seed
-};
-
-/// What a thread needs to take a cohort through a step; reused from step to step, so the step loop
-/// does not allocate. Holds what Predict leaves for Learn.
-struct Workspace {
-  std::vector<double> predictions;  ///< out of Predict: y_hat per client
-  /// Out of Learn: clients x experts(), regularisation included.
-  std::vector<double> kernel_losses;
-  /// Out of Learn: what the cohort sends. Predict leaves the features of the chosen kernels here.
-  Updates updates;
-
-  FeatureScratch features;
-  std::vector<float> f;  ///< clients x kernels
-  /// Features that stay on the client, of whom and of which kernels.
-  std::vector<float> z;
-  std::vector<std::size_t> first;
-  std::vector<std::uint32_t> chosen;
-  std::vector<float> no_theta;  ///< all 0, where clients have models of their own
-  std::vector<double> base;     ///< per client: what its private experts add to
-  std::vector<float> local_f;   ///< clients x predictions of what is mixed last
-  std::vector<double> local_weights;
-  std::vector<double> weights;
-  std::vector<double> norms;  ///< ||theta_i||^2
-  std::vector<double> slopes;
-  std::vector<std::uint32_t> order;
-  std::vector<float> along_z;  ///< factors of the features in the updates, and of theta
-  std::vector<float> along_theta;
-  std::vector<double> numbers;  ///< whatever else is needed in double
-  Network::Activations network;
-};
 
 /// Updates on their way into one step of the server. Several may be filled side by side, each by
 /// one thread; what was added in which order, to which of them, does not change the result.
@@ -90,18 +55,34 @@ class Server {
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;
 };
 
-/// An online federated learner: the client half for a cohort, and a factory of server halves. The
-/// same object serves the simulator and the network. Immutable: any number of threads may share it.
+/// What an algorithm is made from. Together with its name it says everything about the client half,
+/// so any engine can compute that half by itself.
+struct AlgorithmDefinition {
+  std::shared_ptr<const KernelBank> bank = nullptr;  ///< null: it has no kernels
+  AlgorithmOptions options = {};
+  Problem problem = {};
+  std::shared_ptr<const KernelBank> local_bank = nullptr;  ///< of private experts; null: none
+};
+
+/// An online federated learner: what its clients and its server are, and a factory of server
+/// halves. Engines (federation/engine.h) take the clients through their steps; the CPU's step
+/// stands beside the description. The same object serves the simulator and the network. Immutable:
+/// any number of threads may share it.
 class Algorithm {
  public:
+  explicit Algorithm(AlgorithmDefinition definition) : definition_(std::move(definition)) {}
+  Algorithm(const Algorithm&) = delete;
+  Algorithm& operator=(const Algorithm&) = delete;
   virtual ~Algorithm() = default;
+
+  const AlgorithmDefinition& definition() const { return definition_; }
   virtual std::string_view name() const = 0;
   virtual const ModelShape& shape() const = 0;
   virtual const Loss& loss() const = 0;
   /// Predictors a client chooses among; what its regret is measured against. 0: none.
   virtual std::size_t experts() const = 0;
   /// eta_k of constant-rate Hedge, which Theorem 2's bound needs; 0 if that does not apply.
-  virtual double weight_rate() const = 0;
+  virtual double weight_rate() const { return 0; }
 
   /// Private numbers a client keeps between steps. They start at 0.
   virtual std::size_t state_size() const = 0;
@@ -113,15 +94,13 @@ class Algorithm {
                        std::span<double> /*weights*/) const {
     return false;
   }
-  /// Predicts for every client of the cohort; changes no client's state.
-  virtual void Predict(const Broadcast& broadcast, const Samples& samples,
-                       Workspace& workspace) const = 0;
-  /// The labels arrive: changes the states and writes the updates. To be called after Predict with
-  /// the same broadcast, samples and workspace, once.
-  virtual void Learn(const Broadcast& broadcast, const Samples& samples,
-                     std::span<const double> labels, Workspace& workspace) const = 0;
 
   virtual std::unique_ptr<Server> NewServer() const = 0;
+  /// The client half on the CPU. The algorithm must outlive it.
+  virtual std::unique_ptr<CohortStep> NewCpuStep() const = 0;
+
+ private:
+  AlgorithmDefinition definition_;
 };
 
 }  // namespace polykern

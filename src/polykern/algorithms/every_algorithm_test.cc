@@ -365,11 +365,11 @@ TEST(MakeAlgorithm, GivesOfsklTheBandwidthItIsTold) {
     const std::vector<float> x(20, 0.05F);
     const std::uint64_t ids[] = {0};
     double* const states[] = {nullptr};
-    Workspace workspace;
-    algorithm->Predict(broadcast, {ids, x, states, {}}, workspace);
+    const auto step = algorithm->NewCpuStep();
+    step->Predict(broadcast, {ids, x, states, {}});
     // The mean of cos(rho . x) is the kernel at x, exp(-||x||^2 / (2 sigma)); its 100 draws have a
     // deviation of at most 0.07.
-    const double mean = workspace.predictions[0] / std::sqrt(100.0);
+    const double mean = step->predictions()[0] / std::sqrt(100.0);
     EXPECT_NEAR(mean, std::exp(-0.05 / (2 * sigma)), 0.15);
   }
 }

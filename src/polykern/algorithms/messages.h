@@ -56,6 +56,11 @@ struct Updates {
   /// probabilities of 1.
   void Begin(std::uint64_t answered, std::span<const std::uint64_t> senders, std::size_t each,
              std::size_t width);
+  /// Lets go of the blocks beyond the last client's.
+  void Shrink(std::size_t width) {
+    blocks.resize(first.back());
+    values.resize(first.back() * width);
+  }
   void Clear() {
     clients.clear();
     first.assign(1, 0);

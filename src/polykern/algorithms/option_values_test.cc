@@ -55,7 +55,7 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
   for (auto& state : states) pointers.push_back(state.data());
   const std::vector<std::uint64_t> clients = {0, 1, 2};
   std::vector<double> trace;
-  Workspace workspace;
+  const auto cohort = algorithm->NewCpuStep();
   for (int step = 0; step < 12; ++step) {
     std::vector<float> x;
     std::vector<double> y;
@@ -65,12 +65,12 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
       y.push_back(static_cast<double>(x[2 * k] * x[2 * k + 1] > 0.2F));
     }
     const Samples samples{clients, x, pointers, {}};
-    algorithm->Predict(server->broadcast(), samples, workspace);
-    trace.insert(trace.end(), workspace.predictions.begin(), workspace.predictions.end());
-    algorithm->Learn(server->broadcast(), samples, y, workspace);
-    trace.insert(trace.end(), workspace.updates.values.begin(), workspace.updates.values.end());
-    trace.insert(trace.end(), workspace.updates.losses.begin(), workspace.updates.losses.end());
-    inboxes[0]->Add(workspace.updates);
+    cohort->Predict(server->broadcast(), samples);
+    trace.insert(trace.end(), cohort->predictions().begin(), cohort->predictions().end());
+    const Updates& updates = cohort->Learn(y);
+    trace.insert(trace.end(), updates.values.begin(), updates.values.end());
+    trace.insert(trace.end(), updates.losses.begin(), updates.losses.end());
+    inboxes[0]->Add(updates);
     server->Commit(inboxes, kSenders);
   }
   const auto& model = server->broadcast().model;

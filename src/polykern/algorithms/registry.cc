@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polykern/algorithms/alone/local.h"
+#include "polykern/algorithms/alone/local_rls.h"
 #include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/paper/em_kofl.h"
 #include "polykern/algorithms/paper/fomd_oms.h"
@@ -35,9 +36,8 @@ struct Entry {
   AlgorithmTraits traits;
   /// Kernels and losses per step.
   Uplink (*uplink)(const AlgorithmOptions&);
-  /// Over a bank of the dictionary; null where there are no kernels.
-  std::unique_ptr<Algorithm> (*over_bank)(Bank, const AlgorithmOptions&, const Problem&) = nullptr;
-  std::unique_ptr<Algorithm> (*without_bank)(const AlgorithmOptions&, const Problem&) = nullptr;
+  /// The bank is of the dictionary, null where there are no kernels.
+  std::unique_ptr<Algorithm> (*make)(AlgorithmDefinition);
   /// The kernels of its bank, if they are not the dictionary's.
   std::vector<Kernel> (*own_kernels)(const AlgorithmOptions&) = nullptr;
   /// Private experts of a client; null: it has none.
@@ -92,7 +92,7 @@ void CheckNewtonMemory(const AlgorithmOptions& options) {
 constexpr Entry kEntries[] = {
     {.traits = {.name = "pof-mkl", .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
-     .over_bank = NewPofMkl},
+     .make = NewPofMkl},
     {.traits = {.name = "pof-newton",
                 .chooses_kernels = true,
                 .fills_budget = true,
@@ -102,45 +102,46 @@ constexpr Entry kEntries[] = {
                 .exploration = kNewtonExploration,
                 .local_memory = kLocalMemory},
      .uplink = [](const auto& o) { return Uplink{.kernels = KernelsPerUpload(o)}; },
-     .over_bank =
-         [](Bank bank, const auto& o, const auto& p) {
-           return NewPofNewton(std::move(bank), LocalBank(o, p), o, p);
+     .make =
+         [](AlgorithmDefinition d) {
+           d.local_bank = LocalBank(d.options, d.problem);
+           return NewPofNewton(std::move(d));
          },
      .local_experts = NewtonLocalExperts,
      .local_option = "local_kernels",
      .check = CheckNewtonMemory},
     {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
-     .over_bank = NewPofAdagrad},
+     .make = NewPofAdagrad},
     {.traits = {.name = "ofskl"},
      .uplink = [](const auto&) { return Uplink{.kernels = 1}; },
-     .over_bank = NewOfskl,
+     .make = NewOfskl,
      .own_kernels =
          [](const auto& o) {
            return std::vector<Kernel>{{KernelKind::kGaussian, std::sqrt(o.single_bandwidth)}};
          }},
     {.traits = {.name = "ofmkl-avg"},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels}; },
-     .over_bank = NewOfmklAvg},
+     .make = NewOfmklAvg},
     {.traits = {.name = "vm-kofl"},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels, .losses = o.kernels}; },
-     .over_bank = NewVmKofl},
+     .make = NewVmKofl},
     {.traits = {.name = "em-kofl"},
      .uplink = [](const auto& o) { return Uplink{.kernels = 1, .losses = o.kernels}; },
-     .over_bank = NewEmKofl},
+     .make = NewEmKofl},
     {.traits = {.name = "fomd-oms", .least_kernels = 2},
      .uplink = [](const auto&) { return Uplink{.kernels = 2, .losses = 2}; },
-     .over_bank = NewFomdOms},
+     .make = NewFomdOms},
     {.traits = {.name = "perfedavg", .has_kernels = false},
      .uplink = [](const auto&) { return Uplink{}; },
-     .without_bank = NewPerFedAvg},
+     .make = NewPerFedAvg},
     {.traits = {.name = "local", .takes_late_updates = true},
      .uplink = [](const auto&) { return Uplink{}; },
-     .over_bank = NewLocal},
+     .make = NewLocal},
     {.traits =
          {.name = "local-rls", .takes_late_updates = true, .any_loss = false, .local_memory = 512},
      .uplink = [](const auto&) { return Uplink{}; },
-     .over_bank = NewLocalRls,
+     .make = NewLocalRls,
      .local_experts = [](const auto& o) { return o.kernels; },
      .local_option = "kernels"},
 };
@@ -233,17 +234,16 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
                                          const Problem& problem) {
   CheckAlgorithm(name, options);
   const Entry& entry = Find(name);
-  if (!entry.traits.has_kernels) return entry.without_bank(options, problem);
+  if (!entry.traits.has_kernels) return entry.make({nullptr, options, problem});
   const std::vector<Kernel> kernels = entry.own_kernels != nullptr
                                           ? entry.own_kernels(options)
                                           : MakeDictionary(options.dictionary, options.kernels);
   const Draw draw = options.orthogonal     ? Draw::kOrthogonal
                     : options.shared_draws ? Draw::kShared
                                            : Draw::kIndependent;
-  return entry.over_bank(
-      std::make_shared<const KernelBank>(kernels, problem.dimension, FeaturesOf(name, options),
-                                         problem.seed, draw),
-      options, problem);
+  return entry.make({std::make_shared<const KernelBank>(
+                         kernels, problem.dimension, FeaturesOf(name, options), problem.seed, draw),
+                     options, problem});
 }
 
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
@@ -267,7 +267,7 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
                 " features per kernel do not fit: raise it, or take at most " +
                 std::to_string(fitting));
   }
-  return entry.over_bank(std::move(bank), options, problem);
+  return entry.make({std::move(bank), options, problem});
 }
 
 }  // namespace polykern

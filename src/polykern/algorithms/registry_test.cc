@@ -71,12 +71,10 @@ TEST(Registry, DrawsFeaturesFromTheSeed) {
     Broadcast broadcast;
     broadcast.model.assign(algorithm->shape().model_size(), 0.1F);
     std::vector<double> state(algorithm->state_size());
-    Workspace workspace;
-    algorithm->Predict(broadcast,
-                       {std::array<std::uint64_t, 1>{0}, std::array{0.5F, 0.25F},
-                        std::array{state.data()}, std::array{0.0}},
-                       workspace);
-    return workspace.predictions.at(0);
+    const auto step = algorithm->NewCpuStep();
+    step->Predict(broadcast, {std::array<std::uint64_t, 1>{0}, std::array{0.5F, 0.25F},
+                              std::array{state.data()}, std::array{0.0}});
+    return step->predictions()[0];
   };
   EXPECT_EQ(predict(1, false), predict(1, false));
   EXPECT_NE(predict(1, false), predict(2, false));

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/packed_kernels.h"
 #include "polykern/core/sincos-inl.h"
 #include "polykern/core/unroll.h"
 
@@ -17,7 +17,7 @@
 #define POLYKERN_CORE_FEATURE_LANES_INL_H
 #endif
 
-// A row is all features of a group of kernels for one client, in vectors as KernelBank packs them.
+// A row is all features of a group of kernels for one client, in vectors as PackedKernels has them.
 // So vectors are full whatever the number of clients, a device alone is as fast as one of many, and
 // every lane does the scalar computation of one kernel's every fourth feature, whatever the width
 // of the vectors.
@@ -27,12 +27,12 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::CappedTag<float, KernelBank::kLanes>;
+using Tag = hn::CappedTag<float, PackedKernels::kLanes>;
 using Vec = hn::Vec<Tag>;
 
-constexpr std::size_t kRowLanes = KernelBank::kLanes;
-constexpr std::size_t kRun = KernelBank::kRun;
-constexpr std::size_t kGroup = KernelBank::kGroup;
+constexpr std::size_t kRowLanes = PackedKernels::kLanes;
+constexpr std::size_t kRun = PackedKernels::kRun;
+constexpr std::size_t kGroup = PackedKernels::kGroup;
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 
 /// Samples of kClients clients, all columns.

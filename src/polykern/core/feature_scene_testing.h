@@ -35,7 +35,8 @@ struct Scene {
     Output out;
     out.f.assign(clients() * bank.kernels(), kUntouched);
     out.z.assign(wanted.size() * bank.feature_size(), kUntouched);
-    EvaluateKernels(bank, {clients(), x, theta, first, wanted, out.f, out.z}, scratch);
+    EvaluateKernels(PackedKernels(bank), {clients(), x, theta, first, wanted, out.f, out.z},
+                    scratch);
     return out;
   }
   Output Evaluate() const {

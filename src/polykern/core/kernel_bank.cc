@@ -76,7 +76,7 @@ KernelBank::KernelBank(std::span<const Kernel> dictionary, std::size_t dimension
     }
     for (const double value : rho) frequencies_.push_back(static_cast<float>(value));
   }
-  Prepare();
+  MeasureFrequencies();
 }
 
 void KernelBank::DrawShared(std::span<const Kernel> dictionary, std::uint64_t seed) {
@@ -105,10 +105,10 @@ KernelBank::KernelBank(std::vector<float> frequencies, std::size_t kernels, std:
       frequencies_(std::move(frequencies)) {
   assert(kernels > 0 && features > 0 && dimension > 0);
   assert(frequencies_.size() == kernels * features * dimension);
-  Prepare();
+  MeasureFrequencies();
 }
 
-void KernelBank::Prepare() {
+void KernelBank::MeasureFrequencies() {
   longest_.assign(kernels_, 0);
   for (std::size_t row = 0; row < kernels_ * features_; ++row) {
     double square = 0;
@@ -119,24 +119,6 @@ void KernelBank::Prepare() {
     float& longest = longest_[row / features_];
     const auto length = static_cast<float>(1.001 * std::sqrt(square));
     if (!(length <= longest)) longest = length;
-  }
-  packed_.resize(groups() * dimension_ * row_vectors());
-  for (std::size_t i = 0; i < kernels_; ++i) {
-    FloatLanes* group = packed_.data() + i / kGroup * dimension_ * row_vectors();
-    for (std::size_t j = 0; j < features_; ++j) {
-      for (std::size_t c = 0; c < dimension_; ++c) {
-        group[c * row_vectors() + j / kRun].lane[i % kGroup * kRun + j % kRun] =
-            frequencies_[(i * features_ + j) * dimension_ + c];
-      }
-    }
-  }
-  if (shared_.empty()) return;
-  packed_shared_.resize(dimension_ * shared_vectors());
-  for (std::size_t j = 0; j < features_; ++j) {
-    for (std::size_t c = 0; c < dimension_; ++c) {
-      packed_shared_[c * shared_vectors() + j / kLanes].lane[j % kLanes] =
-          shared_[j * dimension_ + c];
-    }
   }
 }
 

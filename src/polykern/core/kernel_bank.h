@@ -17,22 +17,11 @@ enum class Draw {
                  ///< a projection serves every kernel
 };
 
-/// Sixteen floats, the widest vector, aligned for it.
-struct alignas(64) FloatLanes {
-  float lane[16] = {};
-};
-
 /// N kernels with D frequencies each in d dimensions: everything that server and clients must
 /// share to speak of the same features. They share it by seed; the numbers are never sent.
 /// Immutable after construction: any number of threads may use it.
 class KernelBank {
  public:
-  /// Vectors of packed numbers have this many floats: kRun neighbouring features of each of kGroup
-  /// neighbouring kernels.
-  static constexpr std::size_t kLanes = 16;
-  static constexpr std::size_t kRun = 4;
-  static constexpr std::size_t kGroup = 4;
-
   /// Draws the frequencies. The same arguments give the same bits on every IEEE machine.
   /// Throws Error if a kernel of the dictionary cannot have orthogonal features or a shared draw.
   KernelBank(std::span<const Kernel> dictionary, std::size_t dimension, std::size_t features,
@@ -52,39 +41,23 @@ class KernelBank {
     return {frequencies_.data() + kernel * features_ * dimension_, features_ * dimension_};
   }
 
-  /// Groups of kernels, and the vectors that hold the features of one; what is beyond the last
-  /// kernel or feature is 0.
-  std::size_t groups() const { return (kernels_ + kGroup - 1) / kGroup; }
-  std::size_t row_vectors() const { return (features_ + kRun - 1) / kRun; }
-
-  /// The frequencies of a group: dimension x row_vectors(), so that the columns where a sample is 0
-  /// can be left out.
-  const FloatLanes* Packed(std::size_t group) const {
-    return packed_.data() + group * dimension_ * row_vectors();
-  }
-
   /// Draw::kShared: the one draw, features x dimension, of which kernel i has Scales()[i] times as
   /// much; otherwise empty.
   std::span<const float> SharedFrequencies() const { return shared_; }
   std::span<const float> Scales() const { return scales_; }
-  /// The same packed: dimension x shared_vectors(), of features only.
-  const FloatLanes* PackedShared() const { return packed_shared_.data(); }
-  std::size_t shared_vectors() const { return (features_ + kLanes - 1) / kLanes; }
 
   /// max_j ||rho_ij||, rounded up a little: bounds every angle of kernel i by this times ||x||.
   float LongestFrequency(std::size_t kernel) const { return longest_[kernel]; }
 
  private:
   void DrawShared(std::span<const Kernel> dictionary, std::uint64_t seed);
-  void Prepare();
+  void MeasureFrequencies();
 
   std::size_t kernels_;
   std::size_t features_;
   std::size_t dimension_;
   std::vector<float> frequencies_;
-  std::vector<FloatLanes> packed_;
   std::vector<float> shared_;
-  std::vector<FloatLanes> packed_shared_;
   std::vector<float> scales_;
   std::vector<float> longest_;
 };

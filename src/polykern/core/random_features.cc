@@ -41,7 +41,7 @@ struct Overview {
   bool sparse;  // leaving out the zeros pays: it costs a load for every multiplication
 };
 
-Overview LookAt(const KernelBank& bank, std::span<const float> x) {
+Overview LookAt(const PackedKernels& packed, std::span<const float> x) {
   const Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
   const Vec infinity = hn::Set(tag, std::numeric_limits<float>::infinity());
@@ -63,37 +63,37 @@ Overview LookAt(const KernelBank& bank, std::span<const float> x) {
   constexpr std::size_t kLeastDimension = 32;
   constexpr std::size_t kLeastShared = 5;  // vectors; finding the columns costs as much as four
   constexpr std::size_t kLeastZeros = 4;   // columns per column that is not 0
-  const bool long_rows = bank.SharedFrequencies().empty() || bank.shared_vectors() >= kLeastShared;
+  const bool long_rows = !packed.shared() || packed.shared_vectors() >= kLeastShared;
   // In double, so that neither tiny nor huge samples lose their norm.
-  return {std::sqrt(static_cast<double>(bank.dimension())) *
+  return {std::sqrt(static_cast<double>(packed.dimension())) *
               static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, most))),
-          bank.dimension() >= kLeastDimension && long_rows && filled * kLeastZeros <= x.size()};
+          packed.dimension() >= kLeastDimension && long_rows && filled * kLeastZeros <= x.size()};
 }
 
 /// One call of EvaluateKernels.
 class Evaluation {
  public:
-  Evaluation(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch)
-      : bank_(bank),
+  Evaluation(const PackedKernels& packed, const FeatureJob& job, FeatureScratch& scratch)
+      : packed_(packed),
         job_(job),
         scratch_(scratch),
-        seen_(LookAt(bank, job.x)),
-        scale_(1 / std::sqrt(static_cast<float>(bank.features()))),
-        row_size_(bank.row_vectors() * kRowLanes) {
+        seen_(LookAt(packed, job.x)),
+        scale_(1 / std::sqrt(static_cast<float>(packed.features()))),
+        row_size_(packed.row_vectors() * kRowLanes) {
     angle_ = Aligned(scratch.angle, kMostClients * row_size_);
-    unwanted_ = Aligned(scratch.unwanted, bank.feature_size());
+    unwanted_ = Aligned(scratch.unwanted, packed.feature_size());
     SplitTheta();
     NotePlaces();
     if (seen_.sparse) FindColumns();
-    if (!bank.SharedFrequencies().empty()) ProjectShared();
+    if (packed.shared()) ProjectShared();
   }
 
   /// Group after group of kernels for all clients, so that its frequencies come from memory once;
   /// every other time backwards, so that those that were used last come from the cache.
   void Run() {
     scratch_.backwards = !scratch_.backwards;
-    for (std::size_t g = 0; g < bank_.groups(); ++g) {
-      const std::size_t group = scratch_.backwards ? bank_.groups() - 1 - g : g;
+    for (std::size_t g = 0; g < packed_.groups(); ++g) {
+      const std::size_t group = scratch_.backwards ? packed_.groups() - 1 - g : g;
       const bool large = MayBeLarge(group);
       ForEachTile([&](const auto& samples, std::size_t first, std::size_t count) {
         Project(group, samples, first, count);
@@ -131,9 +131,9 @@ class Evaluation {
   template <int kClients, class Work>
   std::size_t DenseTile(std::size_t first, std::size_t left, const Work& work) const {
     DenseSamples<kClients> samples;
-    samples.columns = bank_.dimension();
+    samples.columns = packed_.dimension();
     for (std::size_t k = 0; k < kClients; ++k) {  // the last one also in places beyond it
-      samples.row[k] = job_.x.data() + (first + std::min(k, left - 1)) * bank_.dimension();
+      samples.row[k] = job_.x.data() + (first + std::min(k, left - 1)) * packed_.dimension();
     }
     const std::size_t count = std::min<std::size_t>(kClients, left);
     work(samples, first, count);
@@ -143,14 +143,14 @@ class Evaluation {
   /// Angles of a group, a row for each of the clients.
   template <class Samples>
   void Project(std::size_t group, const Samples& samples, std::size_t first, std::size_t count) {
-    if (bank_.SharedFrequencies().empty()) {
-      ProjectRow(bank_.Packed(group)->lane, row_size_, samples, angle_, row_size_);
+    if (!packed_.shared()) {
+      ProjectRow(packed_.Group(group)->lane, row_size_, samples, angle_, row_size_);
       return;
     }
     const Tag tag;
     HWY_ALIGN float scales[kRowLanes] = {};
     for (std::size_t q = 0; q < KernelsOf(group); ++q) {
-      std::fill_n(scales + q * kRun, kRun, bank_.Scales()[group * kGroup + q]);
+      std::fill_n(scales + q * kRun, kRun, packed_.Scale(group * kGroup + q));
     }
     for (std::size_t k = 0; k < count; ++k) {
       const float* base = scratch_.base.data()->lane + (first + k) * BaseSize();
@@ -171,27 +171,27 @@ class Evaluation {
   void ProjectShared() {
     float* base = Aligned(scratch_.base, (job_.clients + kMostClients) * BaseSize());
     ForEachTile([&](const auto& samples, std::size_t first, std::size_t) {
-      ProjectRow(bank_.PackedShared()->lane, BaseSize(), samples, base + first * BaseSize(),
+      ProjectRow(packed_.Shared()->lane, BaseSize(), samples, base + first * BaseSize(),
                  BaseSize());
     });
   }
   std::size_t BaseSize() const {
-    return bank_.shared_vectors() * kRowLanes;
+    return packed_.shared_vectors() * kRowLanes;
   }
 
   std::size_t KernelsOf(std::size_t group) const {
-    return std::min(kGroup, bank_.kernels() - group * kGroup);
+    return std::min(kGroup, packed_.kernels() - group * kGroup);
   }
 
   /// From the angles of a group to f and, where they are wanted, features.
   template <bool kLarge>
   HWY_NOINLINE void Finish(std::size_t group, std::size_t first, std::size_t count) {
     const float* theta = scratch_.theta.data()->lane + group * row_size_;
-    const RowEnd end{bank_.features(), theta, theta + bank_.groups() * row_size_, scale_};
+    const RowEnd end{packed_.features(), theta, theta + packed_.groups() * row_size_, scale_};
     const std::size_t kernels = KernelsOf(group);
     for (std::size_t k = 0; k < count; ++k) {
       const float* angle = angle_ + k * row_size_;
-      const std::size_t kernel = (first + k) * bank_.kernels() + group * kGroup;
+      const std::size_t kernel = (first + k) * packed_.kernels() + group * kGroup;
       float f[kGroup];
       float* z[kGroup];
       if (FindPlaces(group, first + k, z)) {
@@ -210,11 +210,11 @@ class Evaluation {
   /// Where the features of a group's kernels go; false if they are not wanted.
   HWY_INLINE bool FindPlaces(std::size_t group, std::size_t client, float** z) const {
     const std::uint32_t* places =
-        scratch_.places.data() + (client * bank_.groups() + group) * kGroup;
+        scratch_.places.data() + (client * packed_.groups() + group) * kGroup;
     bool any = false;
     for (std::size_t q = 0; q < kGroup; ++q) {
       const bool wanted = places[q] != kUnwanted;
-      z[q] = wanted ? job_.z.data() + places[q] * bank_.feature_size() : unwanted_;
+      z[q] = wanted ? job_.z.data() + places[q] * packed_.feature_size() : unwanted_;
       any = any || wanted;
     }
     return any;
@@ -224,7 +224,7 @@ class Evaluation {
   bool MayBeLarge(std::size_t group) const {
     bool large = false;
     for (std::size_t q = 0; q < KernelsOf(group); ++q) {
-      const float longest = bank_.LongestFrequency(group * kGroup + q);
+      const float longest = packed_.LongestFrequency(group * kGroup + q);
       large =
           large || !(static_cast<double>(longest) * seen_.norm < static_cast<double>(kLargeAngle));
     }
@@ -233,15 +233,15 @@ class Evaluation {
 
   /// theta in the order of the rows: what belongs to sines, then what belongs to cosines.
   void SplitTheta() {
-    const std::size_t features = bank_.features();
+    const std::size_t features = packed_.features();
     const std::size_t whole = features / kRun * kRun;
-    const std::size_t size = bank_.groups() * row_size_;
+    const std::size_t size = packed_.groups() * row_size_;
     float* out = Aligned(scratch_.theta, 2 * size);
     for (float* part : {out, out + size}) {
       if (whole < features) std::fill_n(part, size, 0.0F);
-      if (bank_.kernels() % kGroup != 0) std::fill_n(part + size - row_size_, row_size_, 0.0F);
+      if (packed_.kernels() % kGroup != 0) std::fill_n(part + size - row_size_, row_size_, 0.0F);
       const float* HWY_RESTRICT in = job_.theta.data() + (part == out ? 0 : features);
-      for (std::size_t i = 0; i < bank_.kernels(); ++i, in += bank_.feature_size()) {
+      for (std::size_t i = 0; i < packed_.kernels(); ++i, in += packed_.feature_size()) {
         float* HWY_RESTRICT run = part + i / kGroup * row_size_ + i % kGroup * kRun;
         for (std::size_t j = 0; j < whole; j += kRun, run += kRowLanes) {
           std::memcpy(run, in + j, kRun * sizeof(float));
@@ -252,7 +252,7 @@ class Evaluation {
   }
 
   void NotePlaces() {
-    const std::size_t stride = bank_.groups() * kGroup;
+    const std::size_t stride = packed_.groups() * kGroup;
     scratch_.places.assign(job_.clients * stride, kUnwanted);
     for (std::size_t k = 0; k < job_.clients && !job_.first.empty(); ++k) {
       std::uint32_t* places = scratch_.places.data() + k * stride;
@@ -266,7 +266,7 @@ class Evaluation {
   void FindColumns() {
     const Tag tag;
     const std::size_t lanes = hn::Lanes(tag);
-    const std::size_t columns = bank_.dimension();
+    const std::size_t columns = packed_.dimension();
     scratch_.starts.assign(1, 0);
     scratch_.columns.resize(job_.x.size());
     scratch_.values.resize(job_.x.size());
@@ -293,7 +293,7 @@ class Evaluation {
     }
   }
 
-  const KernelBank& bank_;
+  const PackedKernels& packed_;
   const FeatureJob& job_;
   FeatureScratch& scratch_;
   Overview seen_;
@@ -303,8 +303,8 @@ class Evaluation {
   float* unwanted_;
 };
 
-void Evaluate(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
-  Evaluation(bank, job, scratch).Run();
+void Evaluate(const PackedKernels& packed, const FeatureJob& job, FeatureScratch& scratch) {
+  Evaluation(packed, job, scratch).Run();
 }
 
 }  // namespace
@@ -317,16 +317,16 @@ namespace polykern {
 
 HWY_EXPORT(Evaluate);
 
-void EvaluateKernels(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch) {
-  assert(job.x.size() == job.clients * bank.dimension());
-  assert(job.theta.size() == bank.kernels() * bank.feature_size());
+void EvaluateKernels(const PackedKernels& packed, const FeatureJob& job, FeatureScratch& scratch) {
+  assert(job.x.size() == job.clients * packed.dimension());
+  assert(job.theta.size() == packed.kernels() * packed.feature_size());
   assert(job.first.empty()
              ? job.wanted.empty()
              : job.first.size() == job.clients + 1 && job.first.back() == job.wanted.size());
   assert(job.wanted.size() < std::numeric_limits<std::uint32_t>::max());
-  assert(job.f.size() == job.clients * bank.kernels());
-  assert(job.z.size() == job.wanted.size() * bank.feature_size());
-  HWY_DYNAMIC_DISPATCH(Evaluate)(bank, job, scratch);
+  assert(job.f.size() == job.clients * packed.kernels());
+  assert(job.z.size() == job.wanted.size() * packed.feature_size());
+  HWY_DYNAMIC_DISPATCH(Evaluate)(packed, job, scratch);
 }
 
 }  // namespace polykern

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/packed_kernels.h"
 
 namespace polykern {
 
@@ -44,6 +44,6 @@ struct FeatureJob {
 /// Cohorts whose samples are mostly 0 take a path that leaves the zeros out, with the same bits.
 /// Threads may share everything but `scratch` and the outputs. Never fails; a non-finite x gives
 /// non-finite outputs for its own client only.
-void EvaluateKernels(const KernelBank& bank, const FeatureJob& job, FeatureScratch& scratch);
+void EvaluateKernels(const PackedKernels& packed, const FeatureJob& job, FeatureScratch& scratch);
 
 }  // namespace polykern

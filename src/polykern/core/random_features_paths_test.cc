@@ -160,7 +160,7 @@ TEST(RandomFeatures, OfASharedDrawDoNotDependOnTheCohortOnAnyTarget) {
 }
 
 TEST(RandomFeatures, OfALargeClientDoNotSeeANonFiniteNeighbour) {
-  const KernelBank bank({1.0F}, 1, 1, 1);
+  const PackedKernels bank(KernelBank({1.0F}, 1, 1, 1));
   const std::array<float, 2> theta = {1, 0};  // f = sin(x)
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::array<float, 1> alone{};
@@ -172,7 +172,7 @@ TEST(RandomFeatures, OfALargeClientDoNotSeeANonFiniteNeighbour) {
 }
 
 TEST(RandomFeatures, ReduceLargeAnglesOfTinySamples) {
-  const KernelBank bank({1e30F}, 1, 1, 1);
+  const PackedKernels bank(KernelBank({1e30F}, 1, 1, 1));
   const std::array<float, 2> theta = {1, 0};
   std::array<float, 1> f{};
   FeatureScratch scratch;

@@ -69,8 +69,8 @@ inline std::vector<float> SinesAndCosines(const std::vector<float>& angles) {
   std::vector<float> f(angles.size());
   std::vector<float> z(2 * angles.size());
   FeatureScratch scratch;
-  EvaluateKernels(KernelBank({1.0F}, 1, 1, 1), {angles.size(), angles, theta, first, wanted, f, z},
-                  scratch);
+  EvaluateKernels(PackedKernels(KernelBank({1.0F}, 1, 1, 1)),
+                  {angles.size(), angles, theta, first, wanted, f, z}, scratch);
   return z;
 }
 

@@ -48,27 +48,23 @@ void ClientRound::Predict(const Broadcast& broadcast, Clients& clients, std::siz
     state_.push_back(clients.State(first + k).data());
     if (!uniforms.empty()) uniforms_.push_back(uniforms[k]);
   }
-  broadcast_ = &broadcast;
-  algorithm_.Predict(broadcast, {ids_, x_, state_, uniforms_}, workspace_);
+  step_->Predict(broadcast, {ids_, x_, state_, uniforms_});
 }
 
 const Updates& ClientRound::Learn(std::span<const double> labels) {
-  assert(broadcast_ != nullptr);
   labels_.clear();
   for (const std::size_t k : participants_) labels_.push_back(labels[k]);
-  algorithm_.Learn(*broadcast_, {ids_, x_, state_, uniforms_}, labels_, workspace_);
-  broadcast_ = nullptr;
-  return workspace_.updates;
+  return step_->Learn(labels_);
 }
 
 std::span<const float> ClientRound::KernelPredictions(std::size_t participant) const {
-  const std::size_t kernels = workspace_.f.size() / participants_.size();
-  return std::span(workspace_.f).subspan(participant * kernels, kernels);
+  const auto all = step_->kernel_predictions();
+  const std::size_t kernels = all.size() / participants_.size();
+  return all.subspan(participant * kernels, kernels);
 }
 
 std::span<const double> ClientRound::KernelLosses(std::size_t participant) const {
-  const std::size_t experts = algorithm_.experts();
-  return std::span(workspace_.kernel_losses).subspan(participant * experts, experts);
+  return step_->kernel_losses().subspan(participant * experts_, experts_);
 }
 
 }  // namespace polykern

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/engine.h"
 
 namespace polykern {
 
@@ -42,7 +44,9 @@ class Clients {
 /// Calling Learn without a Predict before it is a programmer's mistake.
 class ClientRound {
  public:
-  explicit ClientRound(const Algorithm& algorithm) : algorithm_(algorithm) {}
+  /// The algorithm must outlive it.
+  explicit ClientRound(const Algorithm& algorithm, const Engine& engine = CpuEngine())
+      : experts_(algorithm.experts()), step_(engine.NewStep(algorithm)) {}
 
   /// Steps 2-4 for those clients of first .. first + present.size() - 1 that are present. x holds a
   /// row and uniforms (if not empty) a number for each client, present or not. `broadcast`,
@@ -53,7 +57,7 @@ class ClientRound {
 
   /// The present clients, as offsets from `first`, and their predictions.
   std::span<const std::size_t> participants() const { return participants_; }
-  std::span<const double> predictions() const { return workspace_.predictions; }
+  std::span<const double> predictions() const { return step_->predictions(); }
   /// After Predict: what each kernel predicts for a participant; empty without kernels.
   std::span<const float> KernelPredictions(std::size_t participant) const;
 
@@ -63,9 +67,8 @@ class ClientRound {
   std::span<const double> KernelLosses(std::size_t participant) const;
 
  private:
-  const Algorithm& algorithm_;
-  const Broadcast* broadcast_ = nullptr;
-  Workspace workspace_;
+  std::size_t experts_;
+  std::unique_ptr<CohortStep> step_;
   std::vector<std::size_t> participants_;
   std::vector<std::uint64_t> ids_;
   std::vector<float> x_;

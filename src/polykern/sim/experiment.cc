@@ -207,12 +207,12 @@ class Execution {
         Keep(RowOf(c), repetition);
       }
     };
-    const std::size_t blocks = (stream_.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+    const std::size_t cohorts = CohortsOf(CpuEngine(), stream_.clients());
     // No more threads than there can be work for.
-    Workers workers(std::min(threads_, std::max({std::size_t{1}, missing.size(), blocks})));
+    Workers workers(std::min(threads_, std::max({std::size_t{1}, missing.size(), cohorts})));
     const bool chains_fill =
         missing.size() % workers.size() == 0 || missing.size() >= 8 * workers.size();
-    const bool clients_fill = stream_.clients() >= 2 * Simulation::kBlock * workers.size();
+    const bool clients_fill = stream_.clients() >= 2 * CpuEngine().cohort_size() * workers.size();
     if (chains_fill || !clients_fill) {
       workers.Run(missing.size(), [&](std::size_t i, std::size_t) {
         Workers alone(1);
@@ -342,10 +342,10 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
                        const SingleRunOptions& options) {
   const WeightPlan plan(stream);
   Clients clients(algorithm, 0, stream.clients());
-  const std::size_t blocks = (stream.clients() + Simulation::kBlock - 1) / Simulation::kBlock;
+  const std::size_t cohorts = CohortsOf(CpuEngine(), stream.clients());
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   Workers workers(std::min(options.threads == 0 ? cores : options.threads,
-                           std::max(blocks, algorithm.shape().blocks)));
+                           std::max(cohorts, algorithm.shape().blocks)));
   ExperimentOptions once;
   once.repetitions = 1;
   const auto alone = RunAlone();

@@ -42,11 +42,13 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       server_(algorithm, {clients.size() > 0 ? clients.Id(0) : 0, clients.size()},
               options.ranks != nullptr ? *options.ranks : *alone_, workers.size()),
       scores_(clients.size(), algorithm.experts()),
-      rounds_(workers.size(), ClientRound(algorithm)),
       samples_(workers.size()),
       totals_(workers.size()),
       sums_(2 * DoubleSum::kWords + 1) {
   assert(options.ranks != nullptr || clients.size() == stream.clients());
+  for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+    rounds_.emplace_back(algorithm, *options.engine);
+  }
   if (stream.clients() > ExactSum::kMaxTerms) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
                 std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower " +
@@ -67,7 +69,7 @@ void Simulation::Step() {
   for (Totals& totals : totals_) totals = {};
   std::string failure;
   try {
-    workers_.Run((clients_.size() + kBlock - 1) / kBlock,
+    workers_.Run(CohortsOf(*options_.engine, clients_.size()),
                  [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
   } catch (const Error& error) {
     failure = error.marked();
@@ -100,8 +102,9 @@ void Simulation::Step() {
 
 void Simulation::RunBlock(std::size_t b, std::size_t worker) {
   const std::size_t step = this->step();
-  const std::size_t first = b * kBlock;
-  const std::size_t count = std::min(kBlock, clients_.size() - first);
+  const std::size_t cohort = options_.engine->cohort_size();
+  const std::size_t first = b * cohort;
+  const std::size_t count = std::min(cohort, clients_.size() - first);
   const std::size_t global = clients_.Id(first);
   SampleBlock& samples = samples_[worker];
   ClientRound& round = rounds_[worker];

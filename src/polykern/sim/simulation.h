@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/double_sum.h"
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
@@ -37,10 +38,6 @@ struct Traffic {
 /// scores, traffic and fingerprint those of its own.
 class Simulation {
  public:
-  /// Clients that go through a round together: enough to share a pass over the frequencies, few
-  /// enough that their messages stay in the second cache.
-  static constexpr std::size_t kBlock = 64;
-
   struct Options {
     std::uint64_t seed = 0;         ///< of the clients' absences
     double participation = 1;       ///< a client with a sample takes part with this probability
@@ -48,6 +45,7 @@ class Simulation {
     std::span<const double> uniforms =
         {};                         ///< steps x clients: fixes every draw; empty: from the seed
     Communicator* ranks = nullptr;  ///< that have the stream's other clients; null: there are none
+    const Engine* engine = &CpuEngine();  ///< that takes the clients through their rounds
   };
 
   /// Throws Error for more clients than exact sums hold. Everything passed in must outlive the

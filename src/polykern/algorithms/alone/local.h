@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -13,7 +11,6 @@ namespace polykern {
 /// A client's state is its N cumulative losses, and theta.
 /// Uses learning_rate, weight_rate, regularization and loss of the options, which must have passed
 /// CheckOptions.
-std::unique_ptr<Algorithm> NewLocal(std::shared_ptr<const KernelBank> bank,
-                                    const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewLocal(AlgorithmDefinition definition);
 
 }  // namespace polykern

@@ -49,7 +49,7 @@ class SlowLocalOnly {
 TEST(Local, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewLocal(twin::Bank(), options, twin::kProblem);
+    const auto algorithm = NewLocal({twin::Bank(), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowLocalOnly slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -63,12 +63,12 @@ TEST(Local, AgreesWithTheSlowVersion) {
 }
 
 TEST(Local, OnlyTheWeightsOutlastNewFeatures) {
-  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewLocal({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->lasting_state(), twin::kKernels);
 }
 
 TEST(Local, DescribesItself) {
-  const auto algorithm = NewLocal(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewLocal({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "local");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 0U);

@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -19,7 +17,6 @@ namespace polykern {
 /// Samples::uniforms do not matter: the draw is not a client's own.
 /// Uses learning_rate, weight_rate (eta of p), regularization and loss of the options, which must
 /// have passed CheckOptions.
-std::unique_ptr<Algorithm> NewEmKofl(std::shared_ptr<const KernelBank> bank,
-                                     const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewEmKofl(AlgorithmDefinition definition);
 
 }  // namespace polykern

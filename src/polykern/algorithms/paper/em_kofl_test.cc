@@ -65,7 +65,7 @@ TEST(EmKofl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     AlgorithmOptions options = twin::TestOptions(loss);
     options.weight_rate = 0.02;  // of sums over clients: several kernels stay in play
-    const auto algorithm = NewEmKofl(twin::Bank(), options, twin::kProblem);
+    const auto algorithm = NewEmKofl({twin::Bank(), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowEmKofl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -83,7 +83,7 @@ TEST(EmKofl, AgreesWithTheSlowVersion) {
 }
 
 TEST(EmKofl, AClientThatMissedAStepKeepsItsOwnTheta) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewEmKofl({twin::Bank(), twin::TestOptions(), twin::kProblem});
   twin::Federation real(*algorithm);
   auto steps = twin::DrawSteps(4);
   for (auto& step : steps) step.present.assign(twin::kClients, 1);
@@ -104,12 +104,12 @@ TEST(EmKofl, AClientThatMissedAStepKeepsItsOwnTheta) {
 }
 
 TEST(EmKofl, NothingOutlastsNewFeatures) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewEmKofl({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->lasting_state(), 0U);
 }
 
 TEST(EmKofl, DescribesItself) {
-  const auto algorithm = NewEmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewEmKofl({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "em-kofl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 1U);

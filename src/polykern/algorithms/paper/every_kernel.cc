@@ -1,5 +1,8 @@
 #include "polykern/algorithms/paper/every_kernel.h"
 
+#include <utility>
+#include <vector>
+
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/random_features.h"
 #include "polykern/core/vector_ops.h"
@@ -9,32 +12,30 @@ namespace {
 
 class EveryKernel final : public Algorithm {
  public:
-  EveryKernel(std::string_view name, Mix mix, std::shared_ptr<const KernelBank> bank,
-              const AlgorithmOptions& options, const Problem& problem)
-      : name_(name),
+  EveryKernel(std::string_view name, Mix mix, AlgorithmDefinition made_from)
+      : Algorithm(std::move(made_from)),
+        name_(name),
         mix_(mix),
-        bank_(std::move(bank)),
-        kernels_(bank_->kernels()),
-        width_(bank_->feature_size()),
-        regularization_(options.regularization),
-        loss_(options.MakeLoss()),
+        packed_(*definition().bank),
+        kernels_(packed_.kernels()),
+        width_(packed_.feature_size()),
+        regularization_(definition().options.regularization),
+        loss_(definition().options.MakeLoss()),
         shape_{kernels_, width_, kernels_, mix == Mix::kServer ? kernels_ : 0, mix == Mix::kServer},
-        learning_rate_(ResolveRate(options.learning_rate, problem)),
-        weight_rate_(mix == Mix::kServer ? ResolveRate(options.weight_rate, problem) : 0),
+        learning_rate_(ResolveRate(definition().options.learning_rate, definition().problem)),
         equal_(kernels_, 1 / static_cast<double>(kernels_)) {}
 
   std::string_view name() const override { return name_; }
   const ModelShape& shape() const override { return shape_; }
   const Loss& loss() const override { return loss_; }
   std::size_t experts() const override { return kernels_; }
-  double weight_rate() const override { return 0; }  // the weights are no client's own
   std::size_t state_size() const override { return 0; }
 
   std::unique_ptr<Server> NewServer() const override {
     if (mix_ == Mix::kEqual) return NewSummingServer(shape_);
     ServerRule rule;
     rule.weights = kernels_;
-    rule.weight_rate = weight_rate_;
+    rule.weight_rate = ResolveRate(definition().options.weight_rate, definition().problem);
     rule.apply = [](const StepSums& sums, ServerState& state) {
       SubtractMean(sums, state);
       for (std::size_t i = 0; i < state.losses.size(); ++i) {
@@ -43,73 +44,93 @@ class EveryKernel final : public Algorithm {
     };
     return NewSummingServer(shape_, std::move(rule));
   }
-
-  void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
-    const std::size_t clients = samples.clients.size();
-    w.predictions.resize(clients);
-    w.f.resize(clients * kernels_);
-    Updates& u = w.updates;
-    u.Begin(broadcast.step, samples.clients, kernels_, width_);
-    for (std::size_t at = 0; at < u.blocks.size(); ++at) {
-      u.blocks[at] = static_cast<std::uint32_t>(at % kernels_);
-    }
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
-                    w.features);
-    const std::span<const double> weights = mix_ == Mix::kEqual ? equal_ : broadcast.weights;
-    for (std::size_t c = 0; c < clients; ++c) {
-      w.predictions[c] = Dot(weights, std::span(w.f).subspan(c * kernels_, kernels_));
-    }
-  }
-
-  void Learn(const Broadcast& broadcast, const Samples& samples, std::span<const double> labels,
-             Workspace& w) const override {
-    const std::size_t clients = samples.clients.size();
-    w.norms.resize(kernels_);
-    for (std::size_t i = 0; i < kernels_; ++i) {
-      w.norms[i] = SumOfSquares(std::span(broadcast.model).subspan(i * width_, width_));
-    }
-    w.kernel_losses.resize(clients * kernels_);
-    w.slopes.resize(kernels_);
-    w.along_z.resize(clients * kernels_);
-    w.along_theta.assign(clients * kernels_,
-                         static_cast<float>(learning_rate_ * 2 * regularization_));
-    for (std::size_t c = 0; c < clients; ++c) {
-      const auto f = std::span(w.f).subspan(c * kernels_, kernels_);
-      const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
-      loss_.Values(f, labels[c], losses);
-      loss_.Slopes(f, labels[c], w.slopes);
-      for (std::size_t i = 0; i < kernels_; ++i) {
-        losses[i] += regularization_ * w.norms[i];
-        w.along_z[c * kernels_ + i] = static_cast<float>(learning_rate_ * w.slopes[i]);
-      }
-    }
-    if (shape_.losses_per_update > 0) {
-      w.updates.losses.assign(w.kernel_losses.begin(), w.kernel_losses.end());
-    }
-    ScaleAndAddRows(w.along_z, {w.along_theta, w.updates.blocks, broadcast.model}, width_,
-                    w.updates.values);
-  }
+  std::unique_ptr<CohortStep> NewCpuStep() const override;
 
  private:
+  class Step;
+
   std::string_view name_;
   Mix mix_;
-  std::shared_ptr<const KernelBank> bank_;
+  PackedKernels packed_;
   std::size_t kernels_;    // N
   std::size_t width_;      // F
   double regularization_;  // lambda
   Loss loss_;
   ModelShape shape_;
   double learning_rate_;  // eta
-  double weight_rate_;    // eta of the server's weights
   std::vector<double> equal_;
 };
+
+class EveryKernel::Step final : public CohortStep {
+ public:
+  explicit Step(const EveryKernel& algorithm)
+      : algorithm_(algorithm), n_(algorithm.kernels_), width_(algorithm.width_) {}
+
+ private:
+  void PredictCohort() override {
+    updates_.Begin(broadcast().step, samples().clients, n_, width_);
+    for (std::size_t at = 0; at < updates_.blocks.size(); ++at) {
+      updates_.blocks[at] = static_cast<std::uint32_t>(at % n_);
+    }
+    kernel_predictions_.resize(clients() * n_);
+    EvaluateKernels(algorithm_.packed_,
+                    {clients(), samples().x, broadcast().model, updates_.first, updates_.blocks,
+                     kernel_predictions_, updates_.values},
+                    features_);
+    const std::span<const double> weights =
+        algorithm_.mix_ == Mix::kEqual ? algorithm_.equal_ : broadcast().weights;
+    predictions_.resize(clients());
+    for (std::size_t c = 0; c < clients(); ++c) {
+      predictions_[c] = Dot(weights, MatrixRow(kernel_predictions_, c, n_));
+    }
+  }
+
+  void LearnLabels(std::span<const double> labels) override {
+    const double eta = algorithm_.learning_rate_;
+    const double lambda = algorithm_.regularization_;
+    norms_.resize(n_);
+    for (std::size_t i = 0; i < n_; ++i)
+      norms_[i] = SumOfSquares(MatrixRow(broadcast().model, i, width_));
+    kernel_losses_.resize(clients() * n_);
+    slopes_.resize(n_);
+    along_z_.resize(clients() * n_);
+    along_theta_.assign(clients() * n_, static_cast<float>(eta * 2 * lambda));
+    for (std::size_t c = 0; c < clients(); ++c) {
+      const auto f = MatrixRow(kernel_predictions_, c, n_);
+      const auto losses = MatrixRow(kernel_losses_, c, n_);
+      algorithm_.loss_.Values(f, labels[c], losses);
+      algorithm_.loss_.Slopes(f, labels[c], slopes_);
+      for (std::size_t i = 0; i < n_; ++i) {
+        losses[i] += lambda * norms_[i];
+        along_z_[c * n_ + i] = static_cast<float>(eta * slopes_[i]);
+      }
+    }
+    if (algorithm_.shape_.losses_per_update > 0) {
+      updates_.losses.assign(kernel_losses_.begin(), kernel_losses_.end());
+    }
+    ScaleAndAddRows(along_z_, {along_theta_, updates_.blocks, broadcast().model}, width_,
+                    updates_.values);
+  }
+
+  const EveryKernel& algorithm_;
+  std::size_t n_;      // N
+  std::size_t width_;  // F
+  FeatureScratch features_;
+  std::vector<double> norms_;  // ||theta_i||^2
+  std::vector<double> slopes_;
+  std::vector<float> along_z_;  // factors of the features in the updates, and of theta
+  std::vector<float> along_theta_;
+};
+
+std::unique_ptr<CohortStep> EveryKernel::NewCpuStep() const {
+  return std::make_unique<Step>(*this);
+}
 
 }  // namespace
 
 std::unique_ptr<Algorithm> NewEveryKernel(std::string_view name, Mix mix,
-                                          std::shared_ptr<const KernelBank> bank,
-                                          const AlgorithmOptions& options, const Problem& problem) {
-  return std::make_unique<EveryKernel>(name, mix, std::move(bank), options, problem);
+                                          AlgorithmDefinition definition) {
+  return std::make_unique<EveryKernel>(name, mix, std::move(definition));
 }
 
 }  // namespace polykern

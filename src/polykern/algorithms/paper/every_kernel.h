@@ -4,8 +4,6 @@
 #include <string_view>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -19,7 +17,6 @@ enum class Mix {
 /// client steps and sends every kernel, theta_i -= (eta / K) sum_k g_ik. Clients keep nothing.
 /// `name` must outlive the algorithm.
 std::unique_ptr<Algorithm> NewEveryKernel(std::string_view name, Mix mix,
-                                          std::shared_ptr<const KernelBank> bank,
-                                          const AlgorithmOptions& options, const Problem& problem);
+                                          AlgorithmDefinition definition);
 
 }  // namespace polykern

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/experts.h"
@@ -42,18 +44,13 @@ void Project(std::span<double> theta, double radius) {
 
 class FomdOms final : public Algorithm {
  public:
-  FomdOms(std::shared_ptr<const KernelBank> bank, const AlgorithmOptions& options,
-          const Problem& problem)
-      : bank_(std::move(bank)),
-        kernels_(bank_->kernels()),
-        width_(bank_->feature_size()),
-        regularization_(options.regularization),
-        radius_(options.projection_radius),
-        loss_(options.MakeLoss()),
-        seed_(problem.seed),
-        shape_{kernels_, width_, kHeld, kHeld, true},
-        learning_rate_(ResolveRate(options.learning_rate, problem)),
-        weight_rate_(ResolveRate(options.weight_rate, problem)) {
+  explicit FomdOms(AlgorithmDefinition made_from)
+      : Algorithm(std::move(made_from)),
+        packed_(*definition().bank),
+        kernels_(packed_.kernels()),
+        width_(packed_.feature_size()),
+        loss_(definition().options.MakeLoss()),
+        shape_{kernels_, width_, kHeld, kHeld, true} {
     assert(kernels_ >= kHeld);
   }
 
@@ -61,85 +58,110 @@ class FomdOms final : public Algorithm {
   const ModelShape& shape() const override { return shape_; }
   const Loss& loss() const override { return loss_; }
   std::size_t experts() const override { return 0; }  // a client sees two kernels' losses only
-  double weight_rate() const override { return 0; }
   std::size_t state_size() const override { return 0; }
 
   std::unique_ptr<Server> NewServer() const override {
+    const double eta_w = ResolveRate(definition().options.weight_rate, definition().problem);
     ServerRule rule;
     rule.weights = kernels_;
-    rule.weight_rate = weight_rate_;
-    rule.apply = [rate = weight_rate_, radius = radius_, width = width_](const StepSums& sums,
-                                                                         ServerState& state) {
+    rule.weight_rate = eta_w;
+    rule.apply = [eta_w, radius = definition().options.projection_radius, width = width_](
+                     const StepSums& sums, ServerState& state) {
       std::vector<double> p(state.losses.size());
-      HedgeWeights(state.losses, rate, p);
+      HedgeWeights(state.losses, eta_w, p);
       SubtractMean(sums, state);
       for (std::size_t i = 0; i < p.size(); ++i) {
-        Project(std::span(state.model).subspan(i * width, width), radius);
+        Project(MatrixRow(state.model, i, width), radius);
         state.losses[i] += sums.losses[i] / (sums.participants * HeldProbability(p[i], p.size()));
       }
     };
     return NewSummingServer(shape_, std::move(rule));
   }
-
-  void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
-    const std::size_t clients = samples.clients.size();
-    w.predictions.resize(clients);
-    w.f.resize(clients * kernels_);
-    Updates& u = w.updates;
-    u.Begin(broadcast.step, samples.clients, kHeld, width_);
-    for (std::size_t c = 0; c < clients; ++c) {
-      const double uniform =
-          samples.uniforms.empty()
-              ? Random(seed_, Purpose::kOwnKernels, samples.clients[c], broadcast.step).Uniform()
-              : samples.uniforms[c];
-      DrawPair(broadcast.weights, uniform, std::span(u.blocks).subspan(c * kHeld, kHeld));
-    }
-    EvaluateKernels(*bank_, {clients, samples.x, broadcast.model, u.first, u.blocks, w.f, u.values},
-                    w.features);
-    for (std::size_t c = 0; c < clients; ++c) {
-      w.predictions[c] = static_cast<double>(w.f[c * kernels_ + u.blocks[c * kHeld]]);
-    }
-  }
-
-  void Learn(const Broadcast& broadcast, const Samples&, std::span<const double> labels,
-             Workspace& w) const override {
-    Updates& u = w.updates;
-    w.kernel_losses.clear();
-    u.losses.resize(u.blocks.size());
-    w.along_z.resize(u.blocks.size());
-    w.along_theta.resize(u.blocks.size());
-    for (std::size_t at = 0; at < u.blocks.size(); ++at) {
-      const std::size_t c = at / kHeld;
-      const std::size_t kernel = u.blocks[at];
-      const double f = static_cast<double>(w.f[c * kernels_ + kernel]);
-      const auto theta = std::span(broadcast.model).subspan(kernel * width_, width_);
-      const double rate = learning_rate_ / HeldProbability(broadcast.weights[kernel], kernels_);
-      u.losses[at] =
-          static_cast<float>(loss_.Value(f, labels[c]) + regularization_ * SumOfSquares(theta));
-      w.along_z[at] = static_cast<float>(rate * loss_.Slope(f, labels[c]));
-      w.along_theta[at] = static_cast<float>(rate * 2 * regularization_);
-    }
-    ScaleAndAddRows(w.along_z, {w.along_theta, u.blocks, broadcast.model}, width_, u.values);
-  }
+  std::unique_ptr<CohortStep> NewCpuStep() const override;
 
  private:
-  std::shared_ptr<const KernelBank> bank_;
-  std::size_t kernels_;    // N
-  std::size_t width_;      // F
-  double regularization_;  // lambda
-  double radius_;          // U
+  class Step;
+
+  PackedKernels packed_;
+  std::size_t kernels_;  // N
+  std::size_t width_;    // F
   Loss loss_;
-  std::uint64_t seed_;
   ModelShape shape_;
-  double learning_rate_;  // eta
-  double weight_rate_;    // eta_w
 };
+
+class FomdOms::Step final : public CohortStep {
+ public:
+  explicit Step(const FomdOms& algorithm)
+      : algorithm_(algorithm),
+        n_(algorithm.kernels_),
+        width_(algorithm.width_),
+        seed_(algorithm.definition().problem.seed),
+        regularization_(algorithm.definition().options.regularization),
+        learning_rate_(ResolveRate(algorithm.definition().options.learning_rate,
+                                   algorithm.definition().problem)) {}
+
+ private:
+  void PredictCohort() override {
+    updates_.Begin(broadcast().step, samples().clients, kHeld, width_);
+    for (std::size_t c = 0; c < clients(); ++c) {
+      const double uniform =
+          samples().uniforms.empty()
+              ? Random(seed_, Purpose::kOwnKernels, samples().clients[c], broadcast().step)
+                    .Uniform()
+              : samples().uniforms[c];
+      DrawPair(broadcast().weights, uniform, MatrixRow(updates_.blocks, c, kHeld));
+    }
+    kernel_predictions_.resize(clients() * n_);
+    EvaluateKernels(algorithm_.packed_,
+                    {clients(), samples().x, broadcast().model, updates_.first, updates_.blocks,
+                     kernel_predictions_, updates_.values},
+                    features_);
+    predictions_.resize(clients());
+    for (std::size_t c = 0; c < clients(); ++c) {
+      predictions_[c] =
+          static_cast<double>(kernel_predictions_[c * n_ + updates_.blocks[c * kHeld]]);
+    }
+  }
+
+  void LearnLabels(std::span<const double> labels) override {
+    const std::size_t sent = updates_.blocks.size();
+    updates_.losses.resize(sent);
+    along_z_.resize(sent);
+    along_theta_.resize(sent);
+    for (std::size_t at = 0; at < sent; ++at) {
+      const std::size_t c = at / kHeld;
+      const std::size_t kernel = updates_.blocks[at];
+      const double f = static_cast<double>(kernel_predictions_[c * n_ + kernel]);
+      const auto theta = MatrixRow(broadcast().model, kernel, width_);
+      const double rate = learning_rate_ / HeldProbability(broadcast().weights[kernel], n_);
+      updates_.losses[at] = static_cast<float>(algorithm_.loss_.Value(f, labels[c]) +
+                                               regularization_ * SumOfSquares(theta));
+      along_z_[at] = static_cast<float>(rate * algorithm_.loss_.Slope(f, labels[c]));
+      along_theta_[at] = static_cast<float>(rate * 2 * regularization_);
+    }
+    ScaleAndAddRows(along_z_, {along_theta_, updates_.blocks, broadcast().model}, width_,
+                    updates_.values);
+  }
+
+  const FomdOms& algorithm_;
+  std::size_t n_;      // N
+  std::size_t width_;  // F
+  std::uint64_t seed_;
+  double regularization_;  // lambda
+  double learning_rate_;   // eta
+  FeatureScratch features_;
+  std::vector<float> along_z_;  // factors of the features in the updates, and of theta
+  std::vector<float> along_theta_;
+};
+
+std::unique_ptr<CohortStep> FomdOms::NewCpuStep() const {
+  return std::make_unique<Step>(*this);
+}
 
 }  // namespace
 
-std::unique_ptr<Algorithm> NewFomdOms(std::shared_ptr<const KernelBank> bank,
-                                      const AlgorithmOptions& options, const Problem& problem) {
-  return std::make_unique<FomdOms>(std::move(bank), options, problem);
+std::unique_ptr<Algorithm> NewFomdOms(AlgorithmDefinition definition) {
+  return std::make_unique<FomdOms>(std::move(definition));
 }
 
 }  // namespace polykern

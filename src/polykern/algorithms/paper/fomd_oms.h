@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -15,7 +13,6 @@ namespace polykern {
 /// L_ki / P_i). Clients keep nothing. Uses learning_rate, weight_rate (eta_w), projection_radius
 /// (U), regularization and loss of the options, which must have passed CheckOptions. The bank must
 /// have at least two kernels.
-std::unique_ptr<Algorithm> NewFomdOms(std::shared_ptr<const KernelBank> bank,
-                                      const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewFomdOms(AlgorithmDefinition definition);
 
 }  // namespace polykern

@@ -85,7 +85,7 @@ TEST(FomdOms, AgreesWithTheSlowVersion) {
     // the rounding of floats up.
     options.weight_rate = 0.1;
     options.projection_radius = 0.5;
-    const auto algorithm = NewFomdOms(twin::Bank(), options, twin::kProblem);
+    const auto algorithm = NewFomdOms({twin::Bank(), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowFomdOms slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -101,7 +101,7 @@ TEST(FomdOms, AgreesWithTheSlowVersion) {
 
 TEST(FomdOms, HoldsEachKernelAsOftenAsItsWeightSays) {
   // The pair is a function of one uniform number: a fine grid of them gives the law itself.
-  const auto algorithm = NewFomdOms(twin::Bank(3), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewFomdOms({twin::Bank(3), twin::TestOptions(), twin::kProblem});
   Broadcast broadcast;
   broadcast.model.assign(3 * twin::kWidth, 0.1F);
   broadcast.weights = {0.5, 0.2, 0.3};
@@ -113,11 +113,12 @@ TEST(FomdOms, HoldsEachKernelAsOftenAsItsWeightSays) {
     uniforms.push_back((static_cast<double>(d) + 0.5) / kDraws);
   }
   const std::vector<float> x(kDraws * twin::kDimension, 0.5F);
-  Workspace workspace;
-  algorithm->Predict(broadcast, {clients, x, states, uniforms}, workspace);
+  const auto step = algorithm->NewCpuStep();
+  step->Predict(broadcast, {clients, x, states, uniforms});
+  const Updates& updates = step->Learn(Vector(kDraws));
   Matrix share(3, Vector(3));
   for (std::size_t d = 0; d < kDraws; ++d) {
-    share[workspace.updates.blocks[2 * d]][workspace.updates.blocks[2 * d + 1]] += 1.0 / kDraws;
+    share[updates.blocks[2 * d]][updates.blocks[2 * d + 1]] += 1.0 / kDraws;
   }
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
@@ -127,7 +128,7 @@ TEST(FomdOms, HoldsEachKernelAsOftenAsItsWeightSays) {
 }
 
 TEST(FomdOms, DescribesItself) {
-  const auto algorithm = NewFomdOms(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewFomdOms({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "fomd-oms");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

@@ -6,9 +6,8 @@
 
 namespace polykern {
 
-std::unique_ptr<Algorithm> NewOfmklAvg(std::shared_ptr<const KernelBank> bank,
-                                       const AlgorithmOptions& options, const Problem& problem) {
-  return NewEveryKernel("ofmkl-avg", Mix::kEqual, std::move(bank), options, problem);
+std::unique_ptr<Algorithm> NewOfmklAvg(AlgorithmDefinition definition) {
+  return NewEveryKernel("ofmkl-avg", Mix::kEqual, std::move(definition));
 }
 
 }  // namespace polykern

@@ -3,15 +3,12 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
 /// OFMKL-Avg: OFSKL's step for every kernel of the bank, and the plain mean of their predictions. A
 /// client sends every kernel and keeps nothing.
 /// Uses learning_rate, regularization and loss of the options, which must have passed CheckOptions.
-std::unique_ptr<Algorithm> NewOfmklAvg(std::shared_ptr<const KernelBank> bank,
-                                       const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewOfmklAvg(AlgorithmDefinition definition);
 
 }  // namespace polykern

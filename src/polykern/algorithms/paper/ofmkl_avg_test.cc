@@ -50,7 +50,7 @@ class SlowOfmklAvg {
 TEST(OfmklAvg, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewOfmklAvg(twin::Bank(), options, twin::kProblem);
+    const auto algorithm = NewOfmklAvg({twin::Bank(), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowOfmklAvg slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -63,7 +63,7 @@ TEST(OfmklAvg, AgreesWithTheSlowVersion) {
 }
 
 TEST(OfmklAvg, DescribesItself) {
-  const auto algorithm = NewOfmklAvg(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewOfmklAvg({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "ofmkl-avg");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

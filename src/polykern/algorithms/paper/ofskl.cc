@@ -7,10 +7,9 @@
 
 namespace polykern {
 
-std::unique_ptr<Algorithm> NewOfskl(std::shared_ptr<const KernelBank> bank,
-                                    const AlgorithmOptions& options, const Problem& problem) {
-  assert(bank->kernels() == 1);
-  return NewEveryKernel("ofskl", Mix::kEqual, std::move(bank), options, problem);
+std::unique_ptr<Algorithm> NewOfskl(AlgorithmDefinition definition) {
+  assert(definition.bank->kernels() == 1);
+  return NewEveryKernel("ofskl", Mix::kEqual, std::move(definition));
 }
 
 }  // namespace polykern

@@ -43,7 +43,7 @@ class SlowOfskl {
 TEST(Ofskl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewOfskl(twin::Bank(1), options, twin::kProblem);
+    const auto algorithm = NewOfskl({twin::Bank(1), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowOfskl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -52,7 +52,7 @@ TEST(Ofskl, AgreesWithTheSlowVersion) {
 }
 
 TEST(Ofskl, DescribesItself) {
-  const auto algorithm = NewOfskl(twin::Bank(1), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewOfskl({twin::Bank(1), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "ofskl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 1U);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
 
 namespace polykern {
 
@@ -20,6 +19,6 @@ std::vector<std::size_t> ChooseLayers(std::size_t inputs, std::size_t budget);
 /// differences (hessian_free). The server: w -= beta mean of them. Clients keep nothing. Uses
 /// budget, hessian_free, inner_rate (alpha), meta_rate (beta) and loss of the options, which must
 /// have passed CheckOptions; w starts at random, from the seed. Throws Error as ChooseLayers.
-std::unique_ptr<Algorithm> NewPerFedAvg(const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewPerFedAvg(AlgorithmDefinition definition);
 
 }  // namespace polykern

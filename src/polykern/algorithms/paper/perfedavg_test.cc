@@ -2,6 +2,7 @@
 
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
+#include "polykern/core/network.h"
 
 namespace polykern {
 namespace {
@@ -88,7 +89,7 @@ TEST(PerFedAvg, AgreesWithTheSlowVersion) {
       options.hessian_free = hessian_free;
       options.inner_rate = 0.05;
       options.meta_rate = 0.05;
-      const auto algorithm = NewPerFedAvg(options, twin::kProblem);
+      const auto algorithm = NewPerFedAvg({nullptr, options, twin::kProblem});
       twin::Federation real(*algorithm);
       const auto& start = real.broadcast().model;
       EXPECT_EQ(start.size(), 36U);
@@ -106,7 +107,7 @@ TEST(PerFedAvg, TheTwoVariantsDiffer) {
     options.budget = 40;
     options.hessian_free = hessian_free;
     options.inner_rate = options.meta_rate = 0.05;
-    const auto algorithm = NewPerFedAvg(options, twin::kProblem);
+    const auto algorithm = NewPerFedAvg({nullptr, options, twin::kProblem});
     twin::Federation real(*algorithm);
     for (const Step& step : twin::DrawSteps(50)) real.Run(step);
     return real.server->Save();
@@ -116,14 +117,14 @@ TEST(PerFedAvg, TheTwoVariantsDiffer) {
 
 TEST(PerFedAvg, StartsFromTheSeed) {
   const auto start = [](std::uint64_t seed) {
-    return NewPerFedAvg({}, {3, 10, seed})->NewServer()->broadcast().model;
+    return NewPerFedAvg({nullptr, {}, {3, 10, seed}})->NewServer()->broadcast().model;
   };
   EXPECT_EQ(start(1), start(1));
   EXPECT_NE(start(1), start(2));
 }
 
 TEST(PerFedAvg, DescribesItself) {
-  const auto algorithm = NewPerFedAvg({}, {15, 10, 0});
+  const auto algorithm = NewPerFedAvg({nullptr, {}, {15, 10, 0}});
   EXPECT_EQ(algorithm->name(), "perfedavg");
   EXPECT_EQ(algorithm->shape().blocks, 1U);
   EXPECT_EQ(algorithm->shape().update_size(), 761U);

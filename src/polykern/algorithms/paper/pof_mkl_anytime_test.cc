@@ -18,7 +18,8 @@ Matrix PredictionsOf(std::size_t horizon, std::size_t steps, Schedule schedule) 
   options.kernels_per_upload = 3;
   options.exploration = 0.4;
   options.schedule = schedule;
-  const auto algorithm = NewPofMkl(twin::Bank(), options, {twin::kDimension, horizon, twin::kSeed});
+  const auto algorithm =
+      NewPofMkl({twin::Bank(), options, {twin::kDimension, horizon, twin::kSeed}});
   twin::Federation federation(*algorithm);
   Matrix predictions;
   for (const twin::Step& step : twin::DrawSteps(steps)) {
@@ -41,9 +42,9 @@ TEST(PofMklAnytime, UnsetRatesAreOneOverTheRootOfTheStep) {
   options.schedule = Schedule::kAnytime;
   options.learning_rate.reset();
   options.weight_rate.reset();
-  const auto unset = NewPofMkl(twin::Bank(), options, {twin::kDimension, 0, twin::kSeed});
+  const auto unset = NewPofMkl({twin::Bank(), options, {twin::kDimension, 0, twin::kSeed}});
   options.learning_rate = options.weight_rate = 1;
-  const auto given = NewPofMkl(twin::Bank(), options, {twin::kDimension, 0, twin::kSeed});
+  const auto given = NewPofMkl({twin::Bank(), options, {twin::kDimension, 0, twin::kSeed}});
   twin::Federation a(*unset);
   twin::Federation b(*given);
   for (const twin::Step& step : twin::DrawSteps(30)) EXPECT_EQ(a.Run(step), b.Run(step));
@@ -52,7 +53,7 @@ TEST(PofMklAnytime, UnsetRatesAreOneOverTheRootOfTheStep) {
 TEST(PofMklAnytime, MakesNoUseOfTheoremTwo) {
   AlgorithmOptions options = twin::TestOptions();
   options.schedule = Schedule::kAnytime;
-  EXPECT_EQ(NewPofMkl(twin::Bank(), options, {twin::kDimension, 0, 0})->weight_rate(), 0);
+  EXPECT_EQ(NewPofMkl({twin::Bank(), options, {twin::kDimension, 0, 0}})->weight_rate(), 0);
 }
 
 /// What an adversary lets the kernels lose, 0 .. 1, when the client has these weights.
@@ -69,13 +70,13 @@ double RegretAgainst(const Adversary& adversary, std::size_t kernels, std::size_
   options.huber_delta = 0.01;
   options.schedule = Schedule::kAnytime;
   const auto bank = std::make_shared<const KernelBank>(std::vector<float>(kernels), kernels, 1, 1);
-  const auto algorithm = NewPofMkl(bank, options, {1, 0, 0});
+  const auto algorithm = NewPofMkl({bank, options, {1, 0, 0}});
   Vector state(kernels);
   double* const states[] = {state.data()};
   const std::uint64_t ids[] = {0};
   const float x[] = {0};
   const double labels[] = {0};
-  Workspace workspace;
+  const auto step = algorithm->NewCpuStep();
   Broadcast broadcast;
   broadcast.model.resize(2 * kernels);
   double mine = 0;
@@ -86,10 +87,10 @@ double RegretAgainst(const Adversary& adversary, std::size_t kernels, std::size_
       broadcast.model[2 * i + 1] = static_cast<float>(50 * adversary(t, i, weights));
     }
     const Samples samples{ids, x, states, {}};
-    algorithm->Predict(broadcast, samples, workspace);
-    mine += algorithm->loss().Value(workspace.predictions[0], 0);
-    algorithm->Learn(broadcast, samples, labels, workspace);
-    for (const double loss : workspace.kernel_losses) EXPECT_TRUE(loss >= 0 && loss <= 1) << loss;
+    step->Predict(broadcast, samples);
+    mine += algorithm->loss().Value(step->predictions()[0], 0);
+    step->Learn(labels);
+    for (const double loss : step->kernel_losses()) EXPECT_TRUE(loss >= 0 && loss <= 1) << loss;
   }
   return mine - *std::ranges::min_element(state);
 }

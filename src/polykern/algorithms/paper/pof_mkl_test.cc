@@ -1,5 +1,6 @@
 #include "polykern/algorithms/paper/pof_mkl.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -19,30 +20,29 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// One client of one algorithm, with its state and its workspace.
+/// One client of one algorithm, with its state.
 struct Client {
   explicit Client(const Algorithm& its_algorithm, std::uint64_t its_id = 0)
-      : algorithm(its_algorithm), id(its_id), state(algorithm.state_size()) {}
+      : ids{its_id}, state(its_algorithm.state_size()), step(its_algorithm.NewCpuStep()) {}
 
+  /// uniforms: one or none.
+  double Predict(const Broadcast& broadcast, const std::vector<float>& x,
+                 std::vector<double> uniforms) {
+    states[0] = state.data();
+    draw = std::move(uniforms);
+    step->Predict(broadcast, {ids, x, states, draw});
+    return step->predictions()[0];
+  }
   double Predict(const Broadcast& broadcast, const std::vector<float>& x, double uniform) {
-    double* const states[] = {state.data()};
-    const std::uint64_t ids[] = {id};
-    const double uniforms[] = {uniform};
-    algorithm.Predict(broadcast, {ids, x, states, uniforms}, workspace);
-    return workspace.predictions.at(0);
+    return Predict(broadcast, x, std::vector{uniform});
   }
-  const Updates& Learn(const Broadcast& broadcast, const std::vector<float>& x, double label) {
-    double* const states[] = {state.data()};
-    const std::uint64_t ids[] = {id};
-    const double labels[] = {label};
-    algorithm.Learn(broadcast, {ids, x, states, {}}, labels, workspace);
-    return workspace.updates;
-  }
+  const Updates& Learn(double label) { return step->Learn(std::array{label}); }
 
-  const Algorithm& algorithm;
-  std::uint64_t id;
+  std::array<std::uint64_t, 1> ids;
+  std::array<double*, 1> states{};
+  std::vector<double> draw;
   std::vector<double> state;
-  Workspace workspace;
+  std::unique_ptr<CohortStep> step;
 };
 
 /// Seven kernels of five features in three dimensions, with a model and a sample.
@@ -65,7 +65,7 @@ struct Example {
     options.regularization = 0.01;
   }
 
-  std::unique_ptr<Algorithm> Make() const { return NewPofMkl(bank, options, {3, 100, 5}); }
+  std::unique_ptr<Algorithm> Make() const { return NewPofMkl({bank, options, {3, 100, 5}}); }
 
   /// The features of kernel i, in double.
   std::vector<double> Features(std::size_t i) const {
@@ -118,12 +118,12 @@ TEST(PofMkl, TakesUnsetRatesFromTheHorizon) {
   EXPECT_DOUBLE_EQ(algorithm->weight_rate(), 0.1);
   Client client(*algorithm);
   client.Predict(example.broadcast, example.x, 0);
-  const auto by_horizon = client.Learn(example.broadcast, example.x, 1).values;
+  const auto by_horizon = client.Learn(1).values;
   example.options.learning_rate = example.options.weight_rate = 0.1;
   const auto same = example.Make();
   Client other(*same);
   other.Predict(example.broadcast, example.x, 0);
-  EXPECT_EQ(other.Learn(example.broadcast, example.x, 1).values, by_horizon);
+  EXPECT_EQ(other.Learn(1).values, by_horizon);
 }
 
 TEST(PofMkl, PredictsTheWeightedMeanOfItsKernels) {
@@ -161,12 +161,12 @@ TEST(PofMkl, LearnAddsEachKernelsRegularisedLossToTheState) {
     Client client(*algorithm);
     client.state = example.state;
     client.Predict(example.broadcast, example.x, 0.5);
-    client.Learn(example.broadcast, example.x, 1);
+    client.Learn(1);
     for (std::size_t i = 0; i < 7; ++i) {
       double loss = algorithm->loss().Value(example.Prediction(i), 1);
       for (std::size_t j = 0; j < 10; ++j) loss += 0.01 * std::pow(example.Theta(i, j), 2);
-      EXPECT_NEAR(client.workspace.kernel_losses[i], loss, 1e-5);
-      EXPECT_EQ(client.state[i], example.state[i] + client.workspace.kernel_losses[i]);
+      EXPECT_NEAR(client.step->kernel_losses()[i], loss, 1e-5);
+      EXPECT_EQ(client.state[i], example.state[i] + client.step->kernel_losses()[i]);
     }
   }
 }
@@ -179,7 +179,7 @@ std::vector<Updates> EveryBin(const Example& example, const Algorithm& algorithm
     Client client(algorithm, 42);
     client.state = example.state;
     client.Predict(example.broadcast, example.x, at == 0 ? 0 : at + 1e-12);
-    all.push_back(client.Learn(example.broadcast, example.x, label));
+    all.push_back(client.Learn(label));
     at += all.back().probability.at(0);
   }
   EXPECT_NEAR(at, 1, 1e-9);
@@ -245,8 +245,8 @@ TEST(PofMkl, ChoosesKernelsByTheWeightsBeforeTheLabel) {
     low.state = high.state = example.state;
     EXPECT_EQ(low.Predict(example.broadcast, example.x, uniform),
               high.Predict(example.broadcast, example.x, uniform));
-    const Updates of_low = low.Learn(example.broadcast, example.x, -9);
-    const Updates of_high = high.Learn(example.broadcast, example.x, 9);
+    const Updates of_low = low.Learn(-9);
+    const Updates of_high = high.Learn(9);
     EXPECT_EQ(of_low.blocks, of_high.blocks);
     EXPECT_EQ(of_low.probability, of_high.probability);
     EXPECT_NE(of_low.values, of_high.values);
@@ -267,12 +267,11 @@ TEST(PofMkl, DrawsFromTheSeedTheClientAndTheStepIfNoUniformIsGiven) {
       given.state = drawn.state = example.state;
       given.Predict(broadcast, example.x,
                     Random(kProblemSeed, Purpose::kSubset, id, step).Uniform());
-      double* const states[] = {drawn.state.data()};
-      const std::uint64_t ids[] = {id};
-      algorithm->Predict(broadcast, {ids, example.x, states, {}}, drawn.workspace);
-      EXPECT_EQ(drawn.workspace.updates.blocks, given.workspace.updates.blocks);
-      EXPECT_EQ(drawn.Learn(broadcast, example.x, 1).values,
-                given.Learn(broadcast, example.x, 1).values);
+      drawn.Predict(broadcast, example.x, std::vector<double>());
+      const Updates& ours = drawn.Learn(1);
+      const Updates& theirs = given.Learn(1);
+      EXPECT_EQ(ours.blocks, theirs.blocks);
+      EXPECT_EQ(ours.values, theirs.values);
     }
   }
 }
@@ -285,7 +284,7 @@ TEST(PofMkl, FollowsAnExampleByHand) {
   options.regularization = 0.1;
   const auto quarter = static_cast<float>(std::acos(-1.0) / 2);
   const auto bank = std::make_shared<const KernelBank>(std::vector<float>{0, quarter}, 2, 1, 1);
-  const auto algorithm = NewPofMkl(bank, options, {1, 0, 0});
+  const auto algorithm = NewPofMkl({bank, options, {1, 0, 0}});
   const auto server = algorithm->NewServer();
   std::vector<std::unique_ptr<Inbox>> inboxes;
   inboxes.push_back(server->NewInbox());
@@ -295,7 +294,7 @@ TEST(PofMkl, FollowsAnExampleByHand) {
 
   // Step 1, y = 1: both predict 0 and lose 1. Kernel 0 goes up: (0.5 / 0.5) * 2 (0 - 1) (0, 1).
   EXPECT_EQ(client.Predict(server->broadcast(), x, 0.1), 0);
-  const Updates first = client.Learn(server->broadcast(), x, 1);
+  const Updates first = client.Learn(1);
   EXPECT_THAT(client.state, ElementsAre(1, 1));
   EXPECT_THAT(first.blocks, ElementsAre(0));
   EXPECT_THAT(first.probability, ElementsAre(0.5));
@@ -307,7 +306,7 @@ TEST(PofMkl, FollowsAnExampleByHand) {
   // Step 2, y = 1/2: theta_0 = (0, 2), f = (2, 0), equal weights. L_0 = 1.5^2 + 0.1 * 4 = 2.65,
   // L_1 = 0.25. Kernel 1 goes up: 2 (0 - 1/2) (1, 0).
   EXPECT_NEAR(client.Predict(server->broadcast(), x, 0.7), 1, kClose);
-  const Updates second = client.Learn(server->broadcast(), x, 0.5);
+  const Updates second = client.Learn(0.5);
   EXPECT_NEAR(client.state[0], 3.65, kClose);
   EXPECT_NEAR(client.state[1], 1.25, kClose);
   EXPECT_THAT(second.blocks, ElementsAre(1));
@@ -320,7 +319,7 @@ TEST(PofMkl, FollowsAnExampleByHand) {
   // 2 (2 - 1) (0, 1) + 2 * 0.1 (0, 2) = (0, 2.4).
   const double w0 = 1 / (1 + std::exp(2.4));
   EXPECT_NEAR(client.Predict(server->broadcast(), x, 0.2), 1 + w0, kClose);
-  const Updates third = client.Learn(server->broadcast(), x, 1);
+  const Updates third = client.Learn(1);
   EXPECT_THAT(third.values,
               ElementsAre(testing::FloatNear(0, kClose), testing::FloatNear(2.4F, kClose)));
 }
@@ -332,7 +331,7 @@ TEST(PofMkl, KeepsWorkingWhereTheWeightsUnderflow) {
   Client client(*algorithm);
   client.state = {9e5, 1e6, 1.1e6, 1e7, 1.2e6, 1.3e6, 1.4e6};
   EXPECT_NEAR(client.Predict(example.broadcast, example.x, 0), example.Prediction(0), 1e-6);
-  EXPECT_THAT(client.Learn(example.broadcast, example.x, 1).blocks, ElementsAre(0, 1, 2));
+  EXPECT_THAT(client.Learn(1).blocks, ElementsAre(0, 1, 2));
 }
 
 TEST(PofMkl, LearnsAFunctionOneOfItsKernelsCanRepresent) {
@@ -354,7 +353,7 @@ TEST(PofMkl, LearnsAFunctionOneOfItsKernelsCanRepresent) {
     const double y = 0.5 + 0.5 * std::sin(6 * static_cast<double>(x[0]));
     const double error = client.Predict(server->broadcast(), x, random.Uniform()) - y;
     (t < 50 ? early : late) += t < 50 ? error * error / 50 : t >= 350 ? error * error / 50 : 0;
-    inboxes[0]->Add(client.Learn(server->broadcast(), x, y));
+    inboxes[0]->Add(client.Learn(y));
     server->Commit(inboxes, 1);
   }
   EXPECT_LT(late, early / 4);

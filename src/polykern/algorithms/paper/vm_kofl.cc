@@ -6,9 +6,8 @@
 
 namespace polykern {
 
-std::unique_ptr<Algorithm> NewVmKofl(std::shared_ptr<const KernelBank> bank,
-                                     const AlgorithmOptions& options, const Problem& problem) {
-  return NewEveryKernel("vm-kofl", Mix::kServer, std::move(bank), options, problem);
+std::unique_ptr<Algorithm> NewVmKofl(AlgorithmDefinition definition) {
+  return NewEveryKernel("vm-kofl", Mix::kServer, std::move(definition));
 }
 
 }  // namespace polykern

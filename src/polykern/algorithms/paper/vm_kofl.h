@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -12,7 +10,6 @@ namespace polykern {
 /// all: W_i *= exp(-eta mean_k L_ik). A client sends every kernel and its loss, and keeps nothing.
 /// Uses learning_rate, weight_rate (eta of W), regularization and loss of the options, which must
 /// have passed CheckOptions.
-std::unique_ptr<Algorithm> NewVmKofl(std::shared_ptr<const KernelBank> bank,
-                                     const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewVmKofl(AlgorithmDefinition definition);
 
 }  // namespace polykern

@@ -56,7 +56,7 @@ class SlowVmKofl {
 TEST(VmKofl, AgreesWithTheSlowVersion) {
   for (const LossKind loss : twin::kLosses) {
     const AlgorithmOptions options = twin::TestOptions(loss);
-    const auto algorithm = NewVmKofl(twin::Bank(), options, twin::kProblem);
+    const auto algorithm = NewVmKofl({twin::Bank(), options, twin::kProblem});
     twin::Federation real(*algorithm);
     SlowVmKofl slow(options);
     twin::ExpectSamePredictions(real, slow, loss);
@@ -73,7 +73,7 @@ TEST(VmKofl, AgreesWithTheSlowVersion) {
 }
 
 TEST(VmKofl, DescribesItself) {
-  const auto algorithm = NewVmKofl(twin::Bank(), twin::TestOptions(), twin::kProblem);
+  const auto algorithm = NewVmKofl({twin::Bank(), twin::TestOptions(), twin::kProblem});
   EXPECT_EQ(algorithm->name(), "vm-kofl");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

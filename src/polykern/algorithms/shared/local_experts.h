@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
+#include <vector>
 
-#include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/shared/cohort_features.h"
 #include "polykern/core/kernel_bank.h"
 #include "polykern/core/recursive_least_squares.h"
 
@@ -20,33 +20,29 @@ namespace polykern {
 class LocalExperts {
  public:
   /// listen: there is a base worth having, so listen first.
-  LocalExperts(std::shared_ptr<const KernelBank> bank, double ridge, double forgetting,
-               bool listen);
+  LocalExperts(const KernelBank& bank, double ridge, double forgetting, bool listen);
 
   /// The most features per kernel such that `kernels` experts take at most `bytes` of a client's
   /// memory, at most `most`; 0 if not even one fits.
   static std::size_t FittingFeatures(std::size_t kernels, std::size_t bytes, std::size_t most);
 
-  std::size_t experts() const { return bank_->kernels(); }
+  std::size_t experts() const { return experts_; }
   /// Numbers of a client's state, which start at 0.
   std::size_t StateSize() const { return experts() * squares_.StateSize(); }
 
   /// As if every label had been `factor` times as far from a constant base.
   void ScaleLabels(double factor, std::span<double> state) const;
 
-  /// The features of every expert and client, to w.z; w.f is overwritten.
-  void EvaluateFeatures(const Samples& samples, Workspace& w) const;
-  /// One client's predictions, to `predictions`. `state` is its StateSize() numbers.
-  void Predict(std::size_t client, double base, std::span<const double> state, const Workspace& w,
-               std::span<float> predictions) const;
-  /// The label arrives, after Predict with the same base.
-  void Learn(std::size_t client, double base, double label, std::span<double> state,
-             Workspace& w) const;
+  /// One client's predictions. `state` is its StateSize() numbers; the features are of the bank and
+  /// the client's cohort.
+  void Predict(std::size_t client, double base, std::span<const double> state,
+               const CohortFeatures& features, std::span<float> predictions) const;
+  /// The label arrives, after Predict with the same base. `scratch` grows to what is needed.
+  void Learn(std::size_t client, double base, double label, const CohortFeatures& features,
+             std::span<double> state, std::vector<double>& scratch) const;
 
  private:
-  std::span<const float> Features(std::size_t client, std::size_t expert, const Workspace& w) const;
-
-  std::shared_ptr<const KernelBank> bank_;
+  std::size_t experts_;
   RecursiveLeastSquares squares_;
   double listening_;  // samples
 };

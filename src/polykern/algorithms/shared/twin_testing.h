@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/core/kernel_bank.h"
 #include "polykern/core/random.h"
@@ -223,8 +224,9 @@ struct Arrival {
 /// The clients and the server of a real algorithm.
 class Federation {
  public:
-  explicit Federation(const Algorithm& algorithm)
+  explicit Federation(const Algorithm& algorithm, const Engine& engine = CpuEngine())
       : algorithm_(algorithm),
+        step_(engine.NewStep(algorithm)),
         states(kClients, Vector(algorithm.state_size())),
         server(algorithm.NewServer()) {}
 
@@ -267,17 +269,16 @@ class Federation {
     }
     const Samples samples{ids, x, state, {}};
     const Matrix before = states;
-    algorithm_.Predict(broadcast(), samples, workspace_);
+    step_->Predict(broadcast(), samples);
     EXPECT_EQ(states, before) << "Predict changed a state";
-    predictions.insert(predictions.end(), workspace_.predictions.begin(),
-                       workspace_.predictions.end());
-    algorithm_.Learn(broadcast(), samples, labels, workspace_);
-    EXPECT_EQ(workspace_.kernel_losses.size(), cohort.size() * algorithm_.experts());
-    return workspace_.updates;
+    predictions.insert(predictions.end(), step_->predictions().begin(), step_->predictions().end());
+    const Updates& updates = step_->Learn(labels);
+    EXPECT_EQ(step_->kernel_losses().size(), cohort.size() * algorithm_.experts());
+    return updates;
   }
 
   const Algorithm& algorithm_;
-  Workspace workspace_;
+  std::unique_ptr<CohortStep> step_;
 
  public:
   Matrix states;

@@ -3,17 +3,17 @@
 #include <cmath>
 #include <utility>
 
-#include "polykern/algorithms/paper/chosen_kernels.h"
+#include "polykern/algorithms/paper/pof_mkl.h"
 
 namespace polykern {
 
-std::unique_ptr<Algorithm> NewPofAdagrad(std::shared_ptr<const KernelBank> bank,
-                                         const AlgorithmOptions& options, const Problem& problem) {
+std::unique_ptr<Algorithm> NewPofAdagrad(AlgorithmDefinition definition) {
+  const KernelBank& bank = *definition.bank;
   // The first step of a theta_i then has the length c, whatever the number of features.
-  const double rate =
-      options.learning_rate.value_or(1) / std::sqrt(static_cast<double>(bank->feature_size()));
+  const double rate = definition.options.learning_rate.value_or(1) /
+                      std::sqrt(static_cast<double>(bank.feature_size()));
   ServerRule server;
-  server.squares = bank->kernels() * bank->feature_size();
+  server.squares = bank.kernels() * bank.feature_size();
   server.apply = [rate](const StepSums& sums, ServerState& state) {
     for (std::size_t j = 0; j < state.model.size(); ++j) {
       const double gradient = sums.values[j] / sums.participants;
@@ -22,8 +22,8 @@ std::unique_ptr<Algorithm> NewPofAdagrad(std::shared_ptr<const KernelBank> bank,
       state.model[j] -= rate * gradient / std::sqrt(state.squares[j]);
     }
   };
-  return NewChosenKernels({"pof-adagrad", Rate{1}, std::nullopt, std::move(server)},
-                          std::move(bank), options, problem);
+  return NewPofMkl(std::move(definition),
+                   {"pof-adagrad", Rate{1}, std::nullopt, std::move(server)});
 }
 
 }  // namespace polykern

@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 
 namespace polykern {
 
@@ -15,7 +13,6 @@ namespace polykern {
 /// mixability gap.
 /// Uses kernels_per_upload, exploration, learning_rate (AdaGrad's c; unset: 1), regularization and
 /// loss of the options, which must have passed CheckOptions.
-std::unique_ptr<Algorithm> NewPofAdagrad(std::shared_ptr<const KernelBank> bank,
-                                         const AlgorithmOptions& options, const Problem& problem);
+std::unique_ptr<Algorithm> NewPofAdagrad(AlgorithmDefinition definition);
 
 }  // namespace polykern

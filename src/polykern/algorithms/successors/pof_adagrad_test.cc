@@ -71,7 +71,7 @@ TEST(PofAdagrad, AgreesWithTheSlowVersion) {
     AlgorithmOptions options = twin::TestOptions(loss);
     options.kernels_per_upload = 3;
     options.exploration = 0.4;
-    const auto algorithm = NewPofAdagrad(twin::Bank(), options, twin::kEndless);
+    const auto algorithm = NewPofAdagrad({twin::Bank(), options, twin::kEndless});
     twin::Federation real(*algorithm);
     SlowPofAdagrad slow(options);
     twin::ExpectSamePredictions(real, slow, loss, kTolerance);
@@ -94,7 +94,7 @@ TEST(PofAdagrad, ServerDividesEachNumberByTheRootOfItsSquares) {
   AlgorithmOptions options;
   options.kernels = 2;
   const auto bank = std::make_shared<const KernelBank>(std::vector<float>(4), 2, 2, 1);
-  const auto algorithm = NewPofAdagrad(bank, options, {1, 0, 0});
+  const auto algorithm = NewPofAdagrad({bank, options, {1, 0, 0}});
   const auto server = algorithm->NewServer();
   std::vector<std::unique_ptr<Inbox>> inboxes;
   inboxes.push_back(server->NewInbox());
@@ -118,7 +118,7 @@ TEST(PofAdagrad, ServerDividesEachNumberByTheRootOfItsSquares) {
 TEST(PofAdagrad, DescribesItself) {
   AlgorithmOptions options = twin::TestOptions();
   options.kernels_per_upload = 3;
-  const auto algorithm = NewPofAdagrad(twin::Bank(), options, twin::kEndless);
+  const auto algorithm = NewPofAdagrad({twin::Bank(), options, twin::kEndless});
   EXPECT_EQ(algorithm->name(), "pof-adagrad");
   const ModelShape& shape = algorithm->shape();
   EXPECT_EQ(shape.blocks, 7U);

@@ -4,11 +4,14 @@
 #include <cassert>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "polykern/algorithms/paper/kernel_choice.h"
+#include "polykern/algorithms/shared/kernel_draw.h"
 #include "polykern/algorithms/shared/local_experts.h"
 #include "polykern/algorithms/successors/newton_server.h"
 #include "polykern/core/experts.h"
+#include "polykern/core/random_features.h"
 
 namespace polykern {
 namespace {
@@ -25,125 +28,195 @@ ModelShape WithLengths(ModelShape shape) {
 
 class PofNewton final : public Algorithm {
  public:
-  PofNewton(std::shared_ptr<const KernelBank> bank, std::shared_ptr<const KernelBank> local,
-            const AlgorithmOptions& options, const Problem& problem)
-      : choice_(std::move(bank), KernelsPerUpload(options),
-                options.exploration.value_or(kNewtonExploration), problem.seed),
-        kernels_(choice_.kernels()),
-        width_(choice_.width()),
-        shape_(WithLengths(choice_.shape())),
-        rule_{options.ridge, options.forgetting, options.refresh},
-        mixture_(kernels_, options.weighting, options.weight_rate.value_or(kUnitRate)),
-        outer_(local ? local->kernels() + 1 : 1, options.weighting,
-               options.weight_rate.value_or(kUnitRate)) {
-    if (local) local_.emplace(std::move(local), options.ridge, options.forgetting, true);
+  explicit PofNewton(AlgorithmDefinition made_from)
+      : Algorithm(std::move(made_from)),
+        packed_(*definition().bank),
+        draw_(KernelsPerUpload(definition().options),
+              definition().options.exploration.value_or(kNewtonExploration),
+              definition().problem.seed),
+        shape_(WithLengths({packed_.kernels(), packed_.feature_size(), draw_.per_upload()})),
+        mixture_(MixtureOf(packed_.kernels())),
+        outer_(MixtureOf(1)) {
+    if (definition().local_bank == nullptr) return;
+    const KernelBank& bank = *definition().local_bank;
+    const AlgorithmOptions& options = definition().options;
+    packed_local_.emplace(bank);
+    local_.emplace(bank, options.ridge, options.forgetting, true);
+    outer_ = MixtureOf(1 + bank.kernels());
   }
 
   std::string_view name() const override { return "pof-newton"; }
   const ModelShape& shape() const override { return shape_; }
   const Loss& loss() const override { return loss_; }
-  std::size_t experts() const override { return kernels_; }
-  double weight_rate() const override { return 0; }
+  std::size_t experts() const override { return shape_.blocks; }
   std::size_t state_size() const override {
     return lasting_state() + (local_ ? local_->StateSize() : 0);
   }
   std::size_t lasting_state() const override {
     return mixture_.StateSize() + (local_ ? outer_.StateSize() : 0);
   }
-  std::unique_ptr<Server> NewServer() const override { return NewNewtonServer(shape_, rule_); }
-
   bool Weights(std::span<const double> state, std::uint64_t,
                std::span<double> weights) const override {
     mixture_.Weights(state.first(mixture_.StateSize()), weights);
     return true;
   }
 
-  // The step numbers are those of docs/algorithm.md.
-  void Predict(const Broadcast& broadcast, const Samples& samples, Workspace& w) const override {
-    const std::size_t clients = samples.clients.size();
-    if (local_) local_->EvaluateFeatures(samples, w);
-    choice_.Run(*this, broadcast, samples, w);  // 6, 2 and 3
-    // From the middle of the labels' range, and within it.
-    for (float& f : w.f) f = std::clamp(f + static_cast<float>(kMiddle), 0.0F, 1.0F);
-    // 4. Combination: of the kernels, and then with what private experts add to it.
-    w.predictions.resize(clients);
-    w.base.resize(clients);
-    w.local_f.resize(clients * outer_.experts());
-    w.local_weights.resize(clients * outer_.experts());
-    for (std::size_t c = 0; c < clients; ++c) {
-      w.base[c] = mixture_.Predict(std::span(w.weights).subspan(c * kernels_, kernels_),
-                                   std::span(w.f).subspan(c * kernels_, kernels_));
-      w.predictions[c] = local_ ? PredictLocally(samples, c, w) : w.base[c];
-    }
+  std::unique_ptr<Server> NewServer() const override {
+    const AlgorithmOptions& options = definition().options;
+    return NewNewtonServer(shape_, {options.ridge, options.forgetting, options.refresh});
+  }
+  std::unique_ptr<CohortStep> NewCpuStep() const override;
+
+ private:
+  class Step;
+  Mixture MixtureOf(std::size_t experts) const {
+    const AlgorithmOptions& options = definition().options;
+    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate)};
   }
 
-  void Learn(const Broadcast&, const Samples& samples, std::span<const double> labels,
-             Workspace& w) const override {
-    Updates& u = w.updates;
-    w.kernel_losses.resize(samples.clients.size() * kernels_);
-    for (std::size_t c = 0; c < samples.clients.size(); ++c) {
+  PackedKernels packed_;
+  KernelDraw draw_;
+  Loss loss_;  // squared
+  ModelShape shape_;
+  Mixture mixture_;  // of the federated kernels
+  Mixture outer_;    // of their mixture and the local experts
+  std::optional<PackedKernels> packed_local_;
+  std::optional<LocalExperts> local_;
+};
+
+/// The step numbers are those of docs/algorithm.md.
+class PofNewton::Step final : public CohortStep {
+ public:
+  explicit Step(const PofNewton& algorithm)
+      : algorithm_(algorithm),
+        mixture_(algorithm.mixture_),
+        n_(algorithm.shape_.blocks),
+        width_(algorithm.shape_.width) {
+    if (algorithm.local_) private_.emplace(algorithm, *algorithm.packed_local_);
+  }
+
+ private:
+  void PredictCohort() override {
+    weights_.resize(clients() * n_);
+    updates_.Begin(broadcast().step, samples().clients, algorithm_.draw_.per_upload(), width_);
+    for (std::size_t c = 0; c < clients(); ++c) {  // 6, as POF-MKL's
+      const auto weights = MatrixRow(weights_, c, n_);
+      mixture_.Weights(MixtureState(c), weights);
+      algorithm_.draw_.Draw(samples(), c, weights, order_, updates_);
+    }
+    updates_.Shrink(width_);
+    // 2 and 3; predictions go from the middle of the labels' range, and stay within it.
+    kernel_predictions_.resize(clients() * n_);
+    EvaluateKernels(algorithm_.packed_,
+                    {clients(), samples().x, broadcast().model, updates_.first, updates_.blocks,
+                     kernel_predictions_, updates_.values},
+                    features_);
+    for (float& f : kernel_predictions_) {
+      f = std::clamp(f + static_cast<float>(kMiddle), 0.0F, 1.0F);
+    }
+    // 4. Combination: of the kernels, and then with what private experts add to it.
+    predictions_.resize(clients());
+    for (std::size_t c = 0; c < clients(); ++c) {
+      predictions_[c] =
+          mixture_.Predict(MatrixRow(weights_, c, n_), MatrixRow(kernel_predictions_, c, n_));
+    }
+    if (private_) private_->Predict(samples(), predictions_);
+  }
+
+  void LearnLabels(std::span<const double> labels) override {
+    kernel_losses_.resize(clients() * n_);
+    for (std::size_t c = 0; c < clients(); ++c) {
       // 5. Weights.
-      const auto losses = std::span(w.kernel_losses).subspan(c * kernels_, kernels_);
-      loss_.Values(std::span(w.f).subspan(c * kernels_, kernels_), labels[c], losses);
-      mixture_.Learn(losses, std::span(w.weights).subspan(c * kernels_, kernels_),
-                     MixtureState(samples, c));
-      if (local_) LearnLocally(samples, c, labels[c], w);
+      const auto losses = MatrixRow(kernel_losses_, c, n_);
+      algorithm_.loss_.Values(MatrixRow(kernel_predictions_, c, n_), labels[c], losses);
+      mixture_.Learn(losses, MatrixRow(weights_, c, n_), MixtureState(c));
+      if (private_) private_->Learn(samples(), c, labels[c]);
       // 7. Local update: the features, as long as the label says.
       const auto length = static_cast<float>(LengthOf(std::clamp(labels[c], 0.0, 1.0) - kMiddle));
-      const auto sent =
-          std::span(u.values).subspan(u.first[c] * width_, (u.first[c + 1] - u.first[c]) * width_);
+      const auto sent = std::span(updates_.values)
+                            .subspan(updates_.first[c] * width_,
+                                     (updates_.first[c + 1] - updates_.first[c]) * width_);
       for (float& value : sent) value *= length;
     }
   }
 
- private:
-  std::span<double> MixtureState(const Samples& samples, std::size_t c) const {
-    return {samples.state[c], mixture_.StateSize()};
-  }
-  std::span<double> OuterState(const Samples& samples, std::size_t c) const {
-    return {samples.state[c] + mixture_.StateSize(), outer_.StateSize()};
-  }
-  std::span<double> LocalState(const Samples& samples, std::size_t c) const {
-    return {samples.state[c] + lasting_state(), local_->StateSize()};
+  std::span<double> MixtureState(std::size_t c) const {
+    return {samples().state[c], mixture_.StateSize()};
   }
 
-  double PredictLocally(const Samples& samples, std::size_t c, Workspace& w) const {
-    const auto f = std::span(w.local_f).subspan(c * outer_.experts(), outer_.experts());
-    const auto weights = std::span(w.local_weights).subspan(c * outer_.experts(), outer_.experts());
-    f[0] = static_cast<float>(w.base[c]);
-    local_->Predict(c, w.base[c], LocalState(samples, c), w, f.subspan(1));
-    outer_.Weights(OuterState(samples, c), weights);
-    return outer_.Predict(weights, f);
-  }
+  /// The experts that a client has for itself: each adds its correction to the federated
+  /// prediction, and a second mixture chooses among these and that.
+  class PrivateExperts {
+   public:
+    PrivateExperts(const PofNewton& algorithm, const PackedKernels& packed)
+        : algorithm_(algorithm),
+          local_(*algorithm.local_),
+          outer_(algorithm.outer_),
+          n_(outer_.experts()),
+          features_(packed) {}
 
-  void LearnLocally(const Samples& samples, std::size_t c, double label, Workspace& w) const {
-    const auto f = std::span(w.local_f).subspan(c * outer_.experts(), outer_.experts());
-    w.numbers.resize(outer_.experts());
-    loss_.Values(f, label, w.numbers);
-    outer_.Learn(w.numbers,
-                 std::span(w.local_weights).subspan(c * outer_.experts(), outer_.experts()),
-                 OuterState(samples, c));
-    local_->Learn(c, w.base[c], label, LocalState(samples, c), w);
-  }
+    /// `predictions`: the federated ones, which become those of all.
+    void Predict(const Samples& samples, std::span<double> predictions) {
+      features_.Evaluate(samples);
+      base_.assign(predictions.begin(), predictions.end());
+      f_.resize(base_.size() * n_);
+      weights_.resize(base_.size() * n_);
+      for (std::size_t c = 0; c < base_.size(); ++c) {
+        const auto f = MatrixRow(f_, c, n_);
+        const auto weights = MatrixRow(weights_, c, n_);
+        f[0] = static_cast<float>(base_[c]);
+        local_.Predict(c, base_[c], LocalState(samples, c), features_, f.subspan(1));
+        outer_.Weights(OuterState(samples, c), weights);
+        predictions[c] = outer_.Predict(weights, f);
+      }
+    }
 
-  KernelChoice choice_;
-  std::size_t kernels_;  // N
-  std::size_t width_;    // F
-  Loss loss_;            // squared
-  ModelShape shape_;
-  NewtonRule rule_;
-  Mixture mixture_;  // of the federated kernels
-  Mixture outer_;    // of their mixture and the local experts
-  std::optional<LocalExperts> local_;
+    void Learn(const Samples& samples, std::size_t c, double label) {
+      losses_.resize(n_);
+      algorithm_.loss_.Values(MatrixRow(f_, c, n_), label, losses_);
+      outer_.Learn(losses_, MatrixRow(weights_, c, n_), OuterState(samples, c));
+      local_.Learn(c, base_[c], label, features_, LocalState(samples, c), scratch_);
+    }
+
+   private:
+    std::span<double> OuterState(const Samples& samples, std::size_t c) const {
+      return {samples.state[c] + algorithm_.mixture_.StateSize(), outer_.StateSize()};
+    }
+    std::span<double> LocalState(const Samples& samples, std::size_t c) const {
+      return {samples.state[c] + algorithm_.lasting_state(), local_.StateSize()};
+    }
+
+    const PofNewton& algorithm_;
+    const LocalExperts& local_;
+    const Mixture& outer_;
+    std::size_t n_;  // the federated prediction and the local experts
+    CohortFeatures features_;
+    std::vector<double> base_;     // per client: the federated prediction
+    std::vector<float> f_;         // clients x n
+    std::vector<double> weights_;  // clients x n
+    std::vector<double> losses_;
+    std::vector<double> scratch_;
+  };
+
+  const PofNewton& algorithm_;
+  const Mixture& mixture_;
+  std::size_t n_;      // N
+  std::size_t width_;  // F
+  FeatureScratch features_;
+  std::vector<double> weights_;  // clients x N
+  std::vector<std::uint32_t> order_;
+  std::optional<PrivateExperts> private_;
 };
+
+std::unique_ptr<CohortStep> PofNewton::NewCpuStep() const {
+  return std::make_unique<Step>(*this);
+}
 
 }  // namespace
 
-std::unique_ptr<Algorithm> NewPofNewton(std::shared_ptr<const KernelBank> bank,
-                                        std::shared_ptr<const KernelBank> local,
-                                        const AlgorithmOptions& options, const Problem& problem) {
-  assert(options.loss == LossKind::kSquared);
-  return std::make_unique<PofNewton>(std::move(bank), std::move(local), options, problem);
+std::unique_ptr<Algorithm> NewPofNewton(AlgorithmDefinition definition) {
+  assert(definition.options.loss == LossKind::kSquared);
+  return std::make_unique<PofNewton>(std::move(definition));
 }
 
 }  // namespace polykern

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "polykern/algorithms/alone/local_rls.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/random.h"
@@ -149,7 +150,7 @@ TEST_P(PofNewton, AgreesWithTheSlowVersion) {
   AlgorithmOptions options = Options();
   options.forgetting = forgetting;
   const auto algorithm =
-      NewPofNewton(twin::Bank(), local ? LocalBank() : nullptr, options, twin::kEndless);
+      NewPofNewton({twin::Bank(), options, twin::kEndless, local ? LocalBank() : nullptr});
   twin::Federation real(*algorithm);
   SlowPofNewton slow(options, local);
   twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kTolerance);
@@ -182,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Forgetting, PofNewton,
 
 TEST(LocalRls, AgreesWithTheSlowVersion) {
   AlgorithmOptions options = Options();
-  const auto algorithm = NewLocalRls(twin::Bank(), options, twin::kEndless);
+  const auto algorithm = NewLocalRls({twin::Bank(), options, twin::kEndless});
   twin::Federation real(*algorithm);
   std::vector<SlowLocal> local(twin::kClients, SlowLocal(twin::Bank(), options.ridge, false));
   std::vector<twin::SlowAdaHedge> weights(twin::kClients);
@@ -203,7 +204,7 @@ TEST(LocalRls, AgreesWithTheSlowVersion) {
 
 TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
   const auto bank = twin::Bank();
-  const auto algorithm = NewLocalRls(bank, Options(), twin::kEndless);
+  const auto algorithm = NewLocalRls({bank, Options(), twin::kEndless});
   twin::Federation wide(*algorithm);
   twin::Federation narrow(*algorithm);
   auto steps = twin::DrawSteps(80);
@@ -217,7 +218,7 @@ TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
   }
   for (std::size_t t = 0; t < 80; ++t) {
     if (t == 40) {
-      for (auto& state : wide.states) ScaleLabels(bank, 0.25, state);
+      for (auto& state : wide.states) ScaleLabels(*bank, 0.25, state);
     }
     const auto made = wide.Run(t < 40 ? steps[t] : shrunk[t]);
     const auto expected = narrow.Run(shrunk[t]);
@@ -230,7 +231,7 @@ TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
 }
 
 TEST(LocalRls, DescribesItself) {
-  const auto algorithm = NewLocalRls(twin::Bank(), Options(), twin::kEndless);
+  const auto algorithm = NewLocalRls({twin::Bank(), Options(), twin::kEndless});
   EXPECT_EQ(algorithm->name(), "local-rls");
   EXPECT_EQ(algorithm->shape().update_size(), 0U);
   EXPECT_EQ(algorithm->experts(), 7U);
@@ -240,7 +241,7 @@ TEST(LocalRls, DescribesItself) {
 }
 
 TEST(PofNewtonAlone, DescribesItself) {
-  const auto plain = NewPofNewton(twin::Bank(), nullptr, Options(), twin::kEndless);
+  const auto plain = NewPofNewton({twin::Bank(), Options(), twin::kEndless});
   EXPECT_EQ(plain->name(), "pof-newton");
   EXPECT_EQ(plain->shape().blocks, 7U);
   EXPECT_EQ(plain->shape().width, 10U);
@@ -250,7 +251,7 @@ TEST(PofNewtonAlone, DescribesItself) {
   EXPECT_EQ(plain->state_size(), 8U);
   EXPECT_EQ(plain->lasting_state(), 8U);
   EXPECT_EQ(plain->weight_rate(), 0);
-  const auto local = NewPofNewton(twin::Bank(), LocalBank(), Options(), twin::kEndless);
+  const auto local = NewPofNewton({twin::Bank(), Options(), twin::kEndless, LocalBank()});
   EXPECT_EQ(local->experts(), 7U);
   EXPECT_EQ(local->lasting_state(), 8U + 5U);
   EXPECT_EQ(local->state_size(), 8U + 5U + 3 * (1 + 8 + 64));
@@ -264,14 +265,13 @@ Updates MessageFor(const Algorithm& algorithm, const Broadcast& broadcast, doubl
   const std::vector<float> x = {0.3F, 0.9F, 0.1F};
   double* const states[] = {state.data()};
   const Samples samples{ids, x, states, {}};
-  Workspace workspace;
-  algorithm.Predict(broadcast, samples, workspace);
-  algorithm.Learn(broadcast, samples, Vector{label}, workspace);
-  return workspace.updates;
+  const auto step = algorithm.NewCpuStep();
+  step->Predict(broadcast, samples);
+  return step->Learn(Vector{label});
 }
 
 TEST(PofNewtonAlone, SendsFeaturesAsLongAsTheLabelSays) {
-  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, Options(), twin::kEndless);
+  const auto algorithm = NewPofNewton({twin::Bank(), Options(), twin::kEndless});
   Broadcast broadcast;
   broadcast.model.assign(algorithm->shape().model_size(), 0);
   // Labels outside [0, 1] are taken for its ends.
@@ -293,7 +293,7 @@ TEST(PofNewtonAlone, SendsFeaturesAsLongAsTheLabelSays) {
 TEST(PofNewtonAlone, SendsTheSameForAnOldBroadcastAsForANewOne) {
   AlgorithmOptions options = Options();
   options.kernels_per_upload = twin::kKernels;
-  const auto algorithm = NewPofNewton(twin::Bank(), nullptr, options, twin::kEndless);
+  const auto algorithm = NewPofNewton({twin::Bank(), options, twin::kEndless});
   twin::Federation real(*algorithm);
   const auto steps = twin::DrawSteps(12);
   Broadcast old;
@@ -313,8 +313,8 @@ TEST(PofNewtonAlone, AtRateOneHalfLosesAtMostTwiceTheLogarithmOfTheKernels) {
   AlgorithmOptions options = Options();
   options.weighting = Weighting::kHedge;
   for (const bool random_labels : {false, true}) {
-    const auto plain = NewPofNewton(twin::Bank(), nullptr, options, twin::kEndless);
-    const auto with_local = NewPofNewton(twin::Bank(), LocalBank(), options, twin::kEndless);
+    const auto plain = NewPofNewton({twin::Bank(), options, twin::kEndless});
+    const auto with_local = NewPofNewton({twin::Bank(), options, twin::kEndless, LocalBank()});
     twin::Federation real(*plain);
     twin::Federation local(*with_local);
     Vector loss(twin::kClients);
