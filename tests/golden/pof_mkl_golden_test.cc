@@ -8,6 +8,7 @@
 #include "polykern/core/experts.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/scalar/scalar_engine.h"
 #include "slow_pof_mkl.h"
 
 namespace polykern {
@@ -54,12 +55,12 @@ std::vector<slow::Matrix> InDouble(const KernelBank& bank) {
   return rho;
 }
 
-using Parameters = std::tuple<std::size_t, double, LossKind, bool, Schedule>;
+using Parameters = std::tuple<std::size_t, double, LossKind, bool, Schedule, const Engine*>;
 
 class PofMklGolden : public testing::TestWithParam<Parameters> {};
 
 TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
-  const auto [per_upload, xi, loss, hand_made, schedule] = GetParam();
+  const auto [per_upload, xi, loss, hand_made, schedule, engine] = GetParam();
   AlgorithmOptions options;
   options.kernels_per_upload = per_upload;
   options.exploration = xi;
@@ -79,7 +80,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
 
   const auto algorithm = NewPofMkl({bank, options, {kDimension, 0, 0}});
   Clients clients(*algorithm, 0, kClients);
-  ClientRound round(*algorithm);
+  ClientRound round(*algorithm, *engine);
   Coordinator coordinator(*algorithm, kClients);
   const char* loss_name = loss == LossKind::kSquared ? "squared"
                           : loss == LossKind::kHuber ? "huber"
@@ -131,7 +132,7 @@ TEST_P(PofMklGolden, AgreesWithTheSlowVersionOver200Steps) {
 }
 
 std::string NameOf(const testing::TestParamInfo<Parameters>& test) {
-  const auto [per_upload, xi, loss, hand_made, schedule] = test.param;
+  const auto [per_upload, xi, loss, hand_made, schedule, engine] = test.param;
   const char* loss_name = loss == LossKind::kSquared ? "Squared"
                           : loss == LossKind::kHuber ? "Huber"
                                                      : "Logistic";
@@ -144,15 +145,26 @@ INSTANTIATE_TEST_SUITE_P(
     Settings, PofMklGolden,
     testing::Combine(testing::Values(1, 5, 25, 51), testing::Values(1.0, 0.5, 0.1),
                      testing::Values(LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic),
-                     testing::Bool(), testing::Values(Schedule::kConstant)),
+                     testing::Bool(), testing::Values(Schedule::kConstant),
+                     testing::Values(&CpuEngine())),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Anytime, PofMklGolden,
     testing::Combine(testing::Values(5, 51), testing::Values(0.5),
                      testing::Values(LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic),
-                     testing::Values(false), testing::Values(Schedule::kAnytime)),
+                     testing::Values(false), testing::Values(Schedule::kAnytime),
+                     testing::Values(&CpuEngine())),
     NameOf);
+
+// Few features: it is slow.
+INSTANTIATE_TEST_SUITE_P(ScalarEngine, PofMklGolden,
+                         testing::Combine(testing::Values(25, 51), testing::Values(0.5),
+                                          testing::Values(LossKind::kSquared, LossKind::kHuber,
+                                                          LossKind::kLogistic),
+                                          testing::Bool(), testing::Values(Schedule::kConstant),
+                                          testing::Values(&ScalarEngine())),
+                         NameOf);
 
 }  // namespace
 }  // namespace polykern
