@@ -2,7 +2,7 @@
 
 #include "bindings.h"
 #include "polykern/core/error.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/store.h"
 #include "polykern/sim/result.h"
 
 PYBIND11_MODULE(_core, module) {

@@ -19,7 +19,7 @@
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/server/server.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/open_store.h"
 
 namespace polykern::python {
 namespace {
@@ -169,12 +169,12 @@ struct ServerParts {
   ServerParts(const FederationConfiguration& federation, const std::string& path,
               const RoundsOptions& options, const ServerOptions& server_options)
       : algorithm(MakeAlgorithm(federation)),
-        store(path, ToTexts(federation)),
-        rounds(*algorithm, store.configuration(), store, options),
+        store(OpenStore(path, ToTexts(federation))),
+        rounds(*algorithm, *store, options),
         server(server_options, algorithm->shape(), rounds) {}
 
   std::unique_ptr<Algorithm> algorithm;
-  Store store;
+  std::unique_ptr<Store> store;
   Rounds rounds;
   FederationServer server;
 };

@@ -30,7 +30,7 @@ std::vector<std::uint8_t> GoodStore() {
         "INSERT INTO event(time, client, event, detail) VALUES(1, 'a', 'joined', 'at step 0')");
     const std::array<double, 4> numbers = {1, -2, 3.5, 0};
     const auto bytes = std::as_bytes(std::span(numbers));
-    const auto sum = SumOf(bytes);
+    const auto sum = SumOfBytes(bytes);
     for (const std::int64_t steps : {1, 2}) {
       Statement insert(database, "INSERT INTO state VALUES(?, ?, ?)");
       insert.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
@@ -40,7 +40,7 @@ std::vector<std::uint8_t> GoodStore() {
   }
   std::ifstream in(file.path(), std::ios::binary);
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
-  if (ReadStore(file.path()).clients.size() != 3) std::abort();
+  if (ReadSqliteStore(file.path()).clients.size() != 3) std::abort();
   return bytes;
 }
 
@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   file.Write(bytes.data(), bytes.size());
   try {
-    ReadStore(file.path());
+    ReadSqliteStore(file.path());
   } catch (const Error&) {
   }
   return 0;

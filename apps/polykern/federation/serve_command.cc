@@ -20,7 +20,7 @@
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
 #include "polykern/net/server/server_view.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/open_store.h"
 #include "polykern/sim/result.h"
 
 namespace polykern {
@@ -141,10 +141,10 @@ void Execute(ServeOptions o) {
       CompleteForStore(o.federation, o.store, o.rounds.steps);
   const auto algorithm = MakeAlgorithm(federation);
   CheckListen(o.server);
-  Store store(o.store, ToTexts(federation));
+  const auto store = OpenStore(o.store, ToTexts(federation));
   ServerLog log(o.log);
   o.rounds.observer = &log;
-  Rounds rounds(*algorithm, store.configuration(), store, o.rounds);
+  Rounds rounds(*algorithm, *store, o.rounds);
   const FederationServer server(o.server, algorithm->shape(), rounds);
   const auto began = std::chrono::steady_clock::now();
   std::optional<MetricsServer> metrics;

@@ -12,7 +12,7 @@
 #include "polykern/core/error.h"
 #include "polykern/io/private_files.h"
 #include "polykern/net/pki/authority.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/open_store.h"
 #include "polykern/sim/result.h"
 
 namespace polykern {
@@ -44,7 +44,7 @@ void Show(const StoreOptions& options) {
                          {"last_seen", client.last_seen},
                          {"accepted", client.accepted},
                          {"rejected", client.rejected},
-                         {"answered", client.answered}});
+                         {"answered", client.next_step}});
     }
     std::cout << Json{{"path", path},
                       {"version", store.version},
@@ -77,7 +77,7 @@ void Show(const StoreOptions& options) {
   for (const StoredClient& client : store.clients) {
     rows.push_back({client.name, std::to_string(rows.size()), std::to_string(client.accepted),
                     std::to_string(client.rejected),
-                    client.answered > 0 ? std::to_string(client.answered - 1) : "-",
+                    client.next_step > 0 ? std::to_string(client.next_step - 1) : "-",
                     TimeText(client.first_seen), TimeText(client.last_seen)});
   }
   std::cout << '\n'
@@ -111,12 +111,12 @@ void Prune(const StoreOptions& options, bool by_days, bool by_steps) {
   const std::uint64_t before = ReadStore(path).file_bytes;
   Pruned pruned;
   {
-    Store store(path);
+    const auto store = OpenStore(path);
     PruneOptions what;
     if (by_days) what.keep_seconds = static_cast<std::uint64_t>(options.keep_days * 86400);
     if (by_steps) what.keep_steps = options.keep_steps;
-    pruned = store.Prune(what);
-    store.Compact();
+    pruned = store->Prune(what);
+    store->Compact();
   }
   std::cout << "pruned     " << Count(pruned.steps, "step") << ", " << Count(pruned.events, "event")
             << "; " << path << " had " << Bytes(static_cast<double>(before)) << ", has "

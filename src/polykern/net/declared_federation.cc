@@ -8,7 +8,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/open_store.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,8 @@
 #include "polykern/core/error.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/sqlite/sqlite_internal.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/open_store.h"
+#include "polykern/net/store/store_testing.h"
 
 namespace polykern {
 namespace {
@@ -132,9 +133,9 @@ TEST(ADeclaredFederation, KeepsItsStoresHorizonWhateverTheSteps) {
   };
   EXPECT_EQ(horizon(50), 50U);
   EXPECT_EQ(horizon(0), kEndlessHorizon);
-  Store store(path, ToTexts(Complete(said, {}, 7)));
+  const auto store = OpenStore(path, ToTexts(Complete(said, {}, 7)));
   EXPECT_EQ(horizon(50), 7U);
-  store.Commit({.steps = 1, .state = {}, .counted = {}});
+  CommitTo(*store, 1);
   EXPECT_EQ(horizon(50), 7U);
 }
 
@@ -150,7 +151,7 @@ TEST(ADeclaredFederation, IsANewOneIfItsStoreWasNeverFinished) {
   ASSERT_GT(std::filesystem::file_size(path), 0U);
   const FederationConfiguration f = CompleteForStore({.dimension = 2}, path, 7);
   EXPECT_EQ(f.problem.horizon, 7U);
-  EXPECT_NO_THROW(Store(path, ToTexts(f)));
+  EXPECT_NO_THROW(OpenStore(path, ToTexts(f)));
   folder.Write("other.db", "something else");
   EXPECT_THROW(CompleteForStore({.dimension = 2}, folder.At("other.db"), 7), Error);
 }
@@ -161,17 +162,17 @@ TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {
   ConfigurationTexts old = ToTexts(Complete(Wind(), {}, 7));
   old["local_experts"] = "no";
   old["projection_radius"] = "10";
-  { Store(path, old).Enrol("a"); }
+  { EnrolIn(*OpenStore(path, old), {"a"}); }
   const FederationConfiguration f = CompleteForStore({}, path, 0);
   EXPECT_EQ(f.options.experts, Experts::kFederated);
-  EXPECT_NO_THROW(Store(path, ToTexts(f)));
+  EXPECT_NO_THROW(OpenStore(path, ToTexts(f)));
   EXPECT_EQ(ReadStore(path).configuration, old);  // nothing was written
   const FederationConfiguration other = CompleteForStore({.options = {{"ridge", "9"}}}, path, 0);
-  EXPECT_THAT([&] { Store(path, ToTexts(other)); },
+  EXPECT_THAT([&] { OpenStore(path, ToTexts(other)); },
               ThrowsMessage<Error>(HasSubstr("(ridge: 0.5 -> 9)")));
   old["burst"] = "21";
   std::filesystem::remove(path);
-  { Store(path, old).Enrol("a"); }
+  { EnrolIn(*OpenStore(path, old), {"a"}); }
   EXPECT_THAT([&] { CompleteForStore({}, path, 0); },
               ThrowsMessage<Error>(AllOf(HasSubstr("store.db"), HasSubstr("has burst"))));
 }

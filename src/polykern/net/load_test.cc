@@ -19,6 +19,7 @@
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/server/server.h"
+#include "polykern/net/store/open_store.h"
 
 namespace polykern {
 namespace {
@@ -52,8 +53,8 @@ class ALoad : public testing::Test {
 
   void Start() {
     algorithm_ = MakeAlgorithm(configuration_);
-    store_.emplace(folder_.At("store.db"), ToTexts(configuration_));
-    rounds_.emplace(*algorithm_, ToTexts(configuration_), *store_, rounds_options_);
+    store_ = OpenStore(folder_.At("store.db"), ToTexts(configuration_));
+    rounds_.emplace(*algorithm_, *store_, rounds_options_);
     server_.emplace(server_options_, algorithm_->shape(), *rounds_);
   }
 
@@ -79,7 +80,7 @@ class ALoad : public testing::Test {
   RoundsOptions rounds_options_;
   FederationConfiguration configuration_;
   std::unique_ptr<Algorithm> algorithm_;
-  std::optional<Store> store_;
+  std::unique_ptr<Store> store_;
   std::optional<Rounds> rounds_;
   std::optional<FederationServer> server_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <numeric>
 #include <utility>
 
@@ -18,30 +19,30 @@ constexpr std::size_t kMostEarlier = 2;
 
 }  // namespace
 
-Rounds::Rounds(const Algorithm& algorithm, const ConfigurationTexts& configuration, Store& store,
-               const RoundsOptions& options)
+Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options)
     : shape_(algorithm.shape()),
-      configuration_(Canonical(configuration)),
       options_(options),
       store_(store),
       coordinator_(algorithm, 0),
       changed_at_(shape_.blocks) {
+  const StoreContents contents = store.Contents();
+  const std::vector<StoredClient>& stored = contents.clients;
+  configuration_ = Canonical(contents.configuration);
   try {
-    old_configuration_ = ForVersion2(configuration);
+    old_configuration_ = ForVersion2(contents.configuration);
   } catch (const Error& error) {
     too_new_ = error.what();
   }
-  const std::vector<StoredClient> stored = store.clients();
   CheckRounds(options, algorithm.name(), stored);
   store.CheckRoom(coordinator_.Save().size());
   if (uses_late()) coordinator_.TakeLateUpdates();
   std::vector<std::uint64_t> answered;
   for (const StoredClient& client : stored) {
-    Client& known = clients_[Enrol(client.name)];
-    known.answered = known.committed = client.answered;
-    answered.push_back(client.answered);
+    Client& known = clients_[Know(client.name)];
+    known.answered = known.committed = client.next_step;
+    answered.push_back(client.next_step);
   }
-  if (const auto point = store.Resume()) coordinator_.Load(point->steps, point->state, answered);
+  if (const auto& point = contents.newest) coordinator_.Load(point->steps, point->state, answered);
   told_ = coordinator_.broadcast();
   std::ranges::fill(changed_at_, told_.step);
   for (const std::string& name : options.roster) Enrol(name);
@@ -51,7 +52,13 @@ Rounds::Rounds(const Algorithm& algorithm, const ConfigurationTexts& configurati
 
 std::uint64_t Rounds::Enrol(const std::string& name) {
   if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
-  const std::uint64_t number = store_.Enrol(name);
+  store_.Write({.clients = std::span(&name, 1), .events = events_});
+  events_.clear();
+  return Know(name);
+}
+
+std::uint64_t Rounds::Know(const std::string& name) {
+  const std::uint64_t number = clients_.size();
   clients_.emplace_back().name = name;
   if (IsAbsent(clients_.back())) ++absent_;
   numbers_.emplace(name, number);
@@ -87,19 +94,22 @@ std::string NameOf(Rule rule) {
 
 void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
   if (options_.observer != nullptr) options_.observer->Event(name, event, detail);
-  WriteLog(name, event, detail);
-}
-
-void Rounds::WriteLog(const std::string& name, const std::string& event,
-                      const std::string& detail) {
-  if (writing_) {
-    if (log_.size() < kMostLines) log_.push_back({name, event, detail});
-    return;
-  }
+  events_.push_back({std::time(nullptr), name, event, detail});
+  if (events_.size() < kMostLines || writing_) return;
   try {
-    store_.Log(name, event, detail);
+    store_.Write({.events = events_});
+    events_.clear();
+  } catch (const DiskFull&) {  // the newer half waits on
+    events_.erase(events_.begin(), events_.begin() + kMostLines / 2);
   } catch (const Error& error) {
     counts_.failure = error;
+  }
+}
+
+Rounds::~Rounds() {
+  try {
+    if (!events_.empty()) store_.Write({.events = events_});
+  } catch (const Error&) {  // the log's last lines; there is nobody to tell
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -22,7 +21,7 @@
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/core/error.h"
 #include "polykern/federation/coordinator.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/store.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
@@ -135,8 +134,11 @@ class Rounds {
 
   /// Goes on where the store is. Algorithm and store must outlive it. Throws Error if the store
   /// does not fit, or the algorithm cannot do what the options want.
-  Rounds(const Algorithm& algorithm, const ConfigurationTexts& configuration, Store& store,
-         const RoundsOptions& options);
+  Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options);
+  /// Writes the log that waits, if it can.
+  ~Rounds();
+  Rounds(const Rounds&) = delete;
+  Rounds& operator=(const Rounds&) = delete;
 
   /// A client whose identity is proven. An earlier connection of the same client is ended. A
   /// refusal is a session as well: Take says so.
@@ -229,6 +231,7 @@ class Rounds {
   };
 
   std::uint64_t Enrol(const std::string& name);
+  std::uint64_t Know(const std::string& name);
   std::optional<Ending> Refusal(const std::string& name, const Hello& hello, Time now) const;
   void End(Link& link, Ending::Kind kind, const std::string& reason);
   void Detach(Link& link);
@@ -246,12 +249,11 @@ class Rounds {
   void Publish();
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
   void Log(const std::string& name, const char* event, const std::string& detail);
-  void WriteLog(const std::string& name, const std::string& event, const std::string& detail);
   bool uses_late() const { return options_.use_late || options_.asynchronous; }
   bool finished() const { return options_.steps > 0 && told_.step >= options_.steps; }
 
   const ModelShape shape_;
-  const ConfigurationTexts configuration_;
+  ConfigurationTexts configuration_;
   ConfigurationTexts old_configuration_;  // for clients of version 2: they compare every text
   std::string too_new_;                   // or why there is none
   const RoundsOptions options_;
@@ -275,7 +277,8 @@ class Rounds {
   std::optional<Pending> pending_;      // then the coordinator is a step ahead of told_
   bool writing_ = false;                // the store is in use, without the mutex
   std::condition_variable written_;
-  std::vector<std::array<std::string, 3>> log_;  // what came meanwhile
+  std::vector<StoredEvent> events_;     // that wait for the store
+  std::vector<StoredEvent> in_flight_;  // that are being written
   std::function<void()> due_;
   Time try_again_{};
   RoundsStatus counts_;

@@ -32,8 +32,12 @@ class RoundsWithLateUpdates : public RoundsOfAFederation {
     options_.deadline = milliseconds(0);
   }
   void AnswerLate(const TestClient& client, std::uint64_t step) { Answer(client, step, 0, 0.5F); }
-  std::uint64_t AcceptedOf(std::size_t client) { return store_->clients().at(client).accepted; }
-  std::uint64_t AnsweredOf(std::size_t client) { return store_->clients().at(client).answered; }
+  std::uint64_t AcceptedOf(std::size_t client) {
+    return store_->Contents().clients.at(client).accepted;
+  }
+  std::uint64_t AnsweredOf(std::size_t client) {
+    return store_->Contents().clients.at(client).next_step;
+  }
 };
 
 TEST_F(RoundsWithLateUpdates, CountBadNormsByTheirRule) {
@@ -183,7 +187,7 @@ TEST_F(RoundsWithLateUpdates, ApplyEveryUpdateAsItComesWithoutRounds) {
   for (std::uint64_t n = 0; n < 3; ++n) {  // all answer the model of step 0
     AnswerLate(clients[n], 0);
     EXPECT_EQ(step(), n + 1);
-    EXPECT_EQ(store_->Resume()->steps, n + 1);
+    EXPECT_EQ(store_->Contents().newest->steps, n + 1);
   }
   EXPECT_EQ(rounds_->status().used_late, 2U);
   AnswerLate(clients[2], 0);
@@ -242,7 +246,7 @@ TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
   EXPECT_EQ(rounds_->status().rejected + rounds_->status().late, 0U);
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(AcceptedOf(k), kSent);
   // And each is a sample of kernel 0's regression: the last but one of its numbers.
-  const std::vector<double> state = store_->Resume()->state;
+  const std::vector<double> state = store_->Contents().newest->state;
   EXPECT_EQ(state[state.size() / configuration_.options.kernels - 2], 4.0 * kSent);
 }
 

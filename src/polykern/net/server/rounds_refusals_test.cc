@@ -61,8 +61,8 @@ TEST_F(RoundsOfAFederation, GiveOlderClientsEveryOptionThatTheyKnow) {
 TEST_F(RoundsOfAFederation, RefuseOlderClientsByTheNameOfWhatIsTooNewForThem) {
   ConfigurationTexts texts = ToTexts(configuration_);
   texts["burst"] = "21";
-  store_.emplace(folder_.At("store.db"), texts);
-  rounds_.emplace(*algorithm_, texts, *store_, options_);
+  store_ = OpenStore(folder_.At("store.db"), texts);
+  rounds_.emplace(*algorithm_, *store_, options_);
   const auto refused = EndOf(Join("a", {.version = 2, .next_step = 0}));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->kind, Ending::Kind::kVersion);
@@ -218,7 +218,7 @@ TEST_F(RoundsOfAFederation, RefuseAStoreWhoseClientsHaveOtherNumbers) {
                                              {"a", "b", "c", " d"}}) {
     options_.roster = roster;
     EXPECT_THROW(Start(), Error);
-    EXPECT_EQ(store_->clients().size(), 3U) << "nobody is enrolled by mistake";
+    EXPECT_EQ(store_->Contents().clients.size(), 3U) << "nobody is enrolled by mistake";
   }
   options_.roster = {"a", "b", "c", "d"};
   EXPECT_NO_THROW(Start());

@@ -65,9 +65,12 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
                         pending_->rejected};
   std::string trouble;
   writing_ = elsewhere;
+  in_flight_.insert(in_flight_.end(), events_.begin(), events_.end());
+  events_.clear();
   if (elsewhere) lock.unlock();
   try {
-    store_.Commit(step);
+    store_.Write({.step = step, .events = in_flight_});
+    in_flight_.clear();
   } catch (const DiskFull& full) {
     trouble = full.what();
   } catch (const Error& error) {
@@ -80,7 +83,6 @@ void Rounds::WriteStep(std::unique_lock<std::mutex>& lock, Time now) {
   if (elsewhere) lock.lock();
   writing_ = false;
   written_.notify_all();
-  for (const auto& [name, event, detail] : std::exchange(log_, {})) WriteLog(name, event, detail);
   counts_.trouble = trouble;
   if (trouble.empty()) {
     Publish();

@@ -184,7 +184,7 @@ TEST_F(RoundsOfAFederation, GoOnAfterARestartAndAskForOpenAnswersAgain) {
   for (const auto& client : clients) Answer(client, 1, 0, 5);
   EXPECT_EQ(step(), 2U);
   EXPECT_THAT(Expect<ModelChange>(clients[1]).values, ElementsAre(-6, -6, -6, -6));
-  for (const StoredClient& client : store_->clients()) EXPECT_EQ(client.accepted, 2U);
+  for (const StoredClient& client : store_->Contents().clients) EXPECT_EQ(client.accepted, 2U);
 }
 
 /// Writes down what it hears.

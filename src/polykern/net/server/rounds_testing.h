@@ -11,6 +11,7 @@
 
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/server/rounds.h"
+#include "polykern/net/store/open_store.h"
 
 namespace polykern {
 
@@ -42,8 +43,8 @@ class RoundsOfAFederation : public testing::Test {
   void Start() {
     rounds_.reset();
     store_.reset();
-    store_.emplace(folder_.At("store.db"), ToTexts(configuration_));
-    rounds_.emplace(*algorithm_, ToTexts(configuration_), *store_, options_);
+    store_ = OpenStore(folder_.At("store.db"), ToTexts(configuration_));
+    rounds_.emplace(*algorithm_, *store_, options_);
   }
 
   TestClient Join(const std::string& name, Hello hello = {}) {
@@ -85,7 +86,7 @@ class RoundsOfAFederation : public testing::Test {
   FederationConfiguration configuration_;
   std::unique_ptr<Algorithm> algorithm_;
   RoundsOptions options_;
-  std::optional<Store> store_;
+  std::unique_ptr<Store> store_;
   std::optional<Rounds> rounds_;
   Rounds::Time now_{std::chrono::seconds(1000)};
 };

@@ -1,7 +1,7 @@
 #include <cerrno>
 
 #include "polykern/net/sqlite/sqlite_internal.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/store.h"
 
 namespace polykern {
 

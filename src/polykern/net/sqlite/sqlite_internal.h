@@ -24,7 +24,7 @@ class Database {
   std::int64_t Number(const char* sql);
   [[noreturn]] void Fail(int code);
 
-  sqlite3* handle() { return handle_; }
+  sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
 
  private:
@@ -61,20 +61,35 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+/// Ends a transaction that is open.
+inline void Rollback(const Database& database) {
+  if (sqlite3_get_autocommit(database.handle()) == 0) {
+    sqlite3_exec(database.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
 /// All or nothing: undone unless committed.
 class Transaction {
  public:
   explicit Transaction(Database& database) : database_(database) {
     database_.Run("BEGIN IMMEDIATE");
   }
-  ~Transaction() {
-    if (sqlite3_get_autocommit(database_.handle()) == 0) {
-      sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-    }
-  }
+  ~Transaction() { Rollback(database_); }
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
   void Commit() { database_.Run("COMMIT"); }
+
+ private:
+  Database& database_;
+};
+
+/// All that is read while it lives is of one moment.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database) : database_(database) { database_.Run("BEGIN"); }
+  ~Snapshot() { Rollback(database_); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
 
  private:
   Database& database_;

@@ -1,6 +1,8 @@
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <vector>
 
 #include <openssl/evp.h>
 
@@ -8,7 +10,7 @@
 
 namespace polykern {
 
-std::array<std::byte, 32> SumOf(std::span<const std::byte> bytes) {
+std::array<std::byte, 32> SumOfBytes(std::span<const std::byte> bytes) {
   std::array<std::byte, 32> sum{};
   unsigned int size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(sum.data()), &size,
@@ -56,13 +58,15 @@ StoreConfiguration ReadConfiguration(Database& database) {
   return configuration;
 }
 
+namespace {
+
 std::optional<ResumePoint> ReadNewest(Database& database) {
   Statement query(database, "SELECT steps, sum, numbers FROM state ORDER BY steps DESC LIMIT 1");
   if (!query.Next()) return std::nullopt;
   ResumePoint point{.steps = Unsigned(query.Integer(0)), .state = {}};
   const std::span<const std::byte> sum = query.Blob(1);
   const std::span<const std::byte> bytes = query.Blob(2);
-  const auto wanted = SumOf(bytes);
+  const auto wanted = SumOfBytes(bytes);
   if (bytes.size() % sizeof(double) != 0 || sum.size() != wanted.size() ||
       std::memcmp(sum.data(), wanted.data(), wanted.size()) != 0) {
     throw Error(database.path() + ": the state after step " + std::to_string(point.steps) +
@@ -86,14 +90,9 @@ std::vector<StoredClient> ReadClients(Database& database) {
   return clients;
 }
 
-StoreContents ReadStore(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    throw Error(path + ": there is no store here; check the path");
-  }
-  Database database(path, Database::Mode::kRead);
-  database.Run("BEGIN");  // one moment for all that follows
-  CheckStore(database, false);
+}  // namespace
+
+StoreContents ReadContents(Database& database) {
   StoreContents contents{.version = database.Number("PRAGMA user_version"),
                          .configuration = ReadConfiguration(database),
                          .newest = ReadNewest(database),
@@ -105,25 +104,31 @@ StoreContents ReadStore(const std::string& path) {
   }
   contents.step_records = Unsigned(database.Number("SELECT count(*) FROM step"));
   contents.events = Unsigned(database.Number("SELECT count(*) FROM event"));
+  std::error_code error;
   for (const char* part : {"", "-wal"}) {
-    const std::uintmax_t size = std::filesystem::file_size(path + part, error);
+    const std::uintmax_t size = std::filesystem::file_size(database.path() + part, error);
     if (!error) contents.file_bytes += size;
   }
   return contents;
 }
 
-bool HasStore(const std::string& path) {
+StoreContents ReadSqliteStore(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw Error(path + ": there is no store here; check the path");
+  }
+  Database database(path, Database::Mode::kRead);
+  const Snapshot snapshot(database);
+  CheckStore(database, false);
+  return ReadContents(database);
+}
+
+bool HasSqliteStore(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size == 0) return false;
   Database database(path, Database::Mode::kRead);
   return !IsEmpty(database);
-}
-
-std::string StorePath(const std::string& folder_or_file) {
-  const std::filesystem::path path(folder_or_file);
-  std::error_code error;
-  return std::filesystem::is_directory(path, error) ? (path / "store.db").string() : folder_or_file;
 }
 
 }  // namespace polykern

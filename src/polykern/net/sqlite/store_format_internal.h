@@ -3,16 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <vector>
+#include <string>
 
 #include "polykern/net/sqlite/sqlite_internal.h"
-#include "polykern/net/store.h"
+#include "polykern/net/store/store.h"
 
 namespace polykern {
 
-/// The file format of Store, for store.cc and store_format.cc.
+/// The file format of a SQLite store.
 
 constexpr std::int64_t kStoreVersion = 1;
 constexpr std::int64_t kStoreApplication = 0x706b7374;  // "pkst": other databases are noticed
@@ -38,7 +37,7 @@ inline std::uint64_t Unsigned(std::int64_t value) {
 }
 
 /// SHA-256. SQLite notices torn pages, but not a bit that fell over within a blob.
-std::array<std::byte, 32> SumOf(std::span<const std::byte> bytes);
+std::array<std::byte, 32> SumOfBytes(std::span<const std::byte> bytes);
 
 /// Throws Error unless it is a store that this version understands and that is not damaged. Empty
 /// databases, with no table yet, pass if they may.
@@ -46,7 +45,10 @@ void CheckStore(Database& database, bool empty_is_good);
 
 StoreConfiguration ReadConfiguration(Database& database);
 /// Throws Error if the newest state is damaged.
-std::optional<ResumePoint> ReadNewest(Database& database);
-std::vector<StoredClient> ReadClients(Database& database);
+StoreContents ReadContents(Database& database);
+
+/// See StoreKind.
+StoreContents ReadSqliteStore(const std::string& path);
+bool HasSqliteStore(const std::string& path);
 
 }  // namespace polykern

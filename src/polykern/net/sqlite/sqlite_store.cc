@@ -1,0 +1,250 @@
+#include "polykern/net/sqlite/sqlite_store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "polykern/core/error.h"
+#include "polykern/net/configuration.h"
+#include "polykern/net/sqlite/store_format_internal.h"
+
+namespace polykern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Held by whoever writes; readers do not need it. A file of its own: closing any other descriptor
+/// of the database would drop SQLite's locks.
+class WriterLock {
+ public:
+  explicit WriterLock(const std::string& path) {
+    const std::string file = path + "-lock";
+    descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor_ < 0) {
+      throw Error(path + ": cannot be opened (" + std::generic_category().message(errno) +
+                  "); check the path and its permissions");
+    }
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    close(descriptor_);
+    throw Error(path + ": another process is using the store; stop it first");
+  }
+  ~WriterLock() { close(descriptor_); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Closed to others from its first byte: SQLite's own files get the same mode.
+void MakePrivate(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor >= 0) close(descriptor);
+}
+
+/// What a step runs, prepared once.
+struct CommitStatements {
+  explicit CommitStatements(Database& d)
+      : insert_step(d, "INSERT INTO step VALUES(?, ?, ?)"),
+        delete_state(d, "DELETE FROM state WHERE steps < ?"),
+        insert_state(d, "INSERT INTO state VALUES(?, ?, ?)"),
+        accept(d,
+               "UPDATE client SET accepted = accepted + 1, last_seen = ?2, answered = ?3 "
+               "WHERE number = ?1"),
+        reject(d, "UPDATE client SET rejected = rejected + ?2 WHERE number = ?1"),
+        delete_steps(d, "DELETE FROM step WHERE steps <= ?") {}
+
+  Statement insert_step, delete_state, insert_state, accept, reject, delete_steps;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::string& path, const StoreConfiguration* configuration)
+      : lock_(path), database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
+    CheckStore(database_, configuration != nullptr);
+    // Large pages: a state of megabytes takes fewer writes. Then the log file, a wait for the disk
+    // with every commit, and half a MiB of pages in memory: what is written is seldom read again.
+    database_.Run(
+        "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "PRAGMA cache_size = -512; PRAGMA foreign_keys = ON");
+    if (database_.Number("PRAGMA user_version") == 0) Create(*configuration);
+    if (configuration != nullptr) CheckConfiguration(*configuration);
+    sql_.emplace(database_);
+    steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
+    clients_ = Unsigned(database_.Number("SELECT count(*) FROM client"));
+  }
+
+  StoreContents Contents() override {
+    const Snapshot snapshot(database_);
+    return ReadContents(database_);
+  }
+
+  void CheckRoom(std::size_t numbers) const override {
+    const auto most =
+        static_cast<std::size_t>(sqlite3_limit(database_.handle(), SQLITE_LIMIT_LENGTH, -1));
+    constexpr std::size_t kBeside = 1000;  // of a row: less
+    if (numbers <= (most - kBeside) / sizeof(double)) return;
+    throw Error("the server's state has " + std::to_string(numbers * sizeof(double) / 1'000'000) +
+                " MB, a store holds " + std::to_string(most / 1'000'000) + "; lower " +
+                OptionName("kernels") + " or " + OptionName("features"));
+  }
+
+  void Write(const StoreBatch& batch) override {
+    const std::int64_t now = std::time(nullptr);
+    Transaction transaction(database_);
+    WriteClients(batch.clients, now);
+    if (batch.step) WriteStep(*batch.step, now);
+    WriteEvents(batch.events);
+    transaction.Commit();
+    clients_ += batch.clients.size();
+    if (batch.step) steps_ = batch.step->steps;
+  }
+
+  Pruned Prune(const PruneOptions& options) override {
+    Pruned pruned;
+    const auto remove = [&](const char* sql, std::int64_t bound) {
+      Statement statement(database_, sql);
+      statement.Bind(1, bound).Run();
+      return Unsigned(sqlite3_changes64(database_.handle()));
+    };
+    Transaction transaction(database_);
+    // A step whose state is kept keeps its record.
+    constexpr const char* kBySteps =
+        "DELETE FROM step WHERE steps <= ? AND steps NOT IN (SELECT steps FROM state)";
+    constexpr const char* kByTime =
+        "DELETE FROM step WHERE time < ? AND steps NOT IN (SELECT steps FROM state)";
+    Statement drop_old(database_, "DELETE FROM state WHERE steps < ?");
+    drop_old.Bind(1, Signed(steps_)).Run();
+    if (options.keep_steps) {
+      const std::uint64_t kept = std::min(*options.keep_steps, steps_);
+      pruned.steps += remove(kBySteps, Signed(steps_ - kept));
+    }
+    if (options.keep_seconds) {
+      const std::int64_t now = std::time(nullptr);
+      const auto age = std::min(*options.keep_seconds, Unsigned(now));
+      pruned.steps += remove(kByTime, now - Signed(age));
+      pruned.events += remove("DELETE FROM event WHERE time < ?", now - Signed(age));
+    }
+    transaction.Commit();
+    return pruned;
+  }
+
+  void Compact() override {
+    database_.Run("VACUUM");
+    database_.Run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+ private:
+  static void Prepare(const std::string& path, const StoreConfiguration* configuration) {
+    if (configuration == nullptr) {
+      std::error_code error;
+      if (!fs::exists(path, error)) throw Error(path + ": there is no store here; check the path");
+    } else {
+      MakePrivate(path);
+    }
+  }
+
+  /// Takes over another configuration if nobody has used the store yet.
+  void CheckConfiguration(const StoreConfiguration& configuration) {
+    const std::string text = Differences(ReadConfiguration(database_), configuration);
+    if (text.empty()) return;
+    const bool unused = database_.Number("SELECT count(*) FROM state") == 0 &&
+                        database_.Number("SELECT count(*) FROM client") == 0;
+    if (!unused) {
+      throw Error(database_.path() + ": the store was made with another configuration (" + text +
+                  "); leave out what differs, or start with a new store");
+    }
+    Transaction transaction(database_);
+    database_.Run("DELETE FROM configuration");
+    WriteConfiguration(configuration);
+    transaction.Commit();
+  }
+
+  void Create(const StoreConfiguration& configuration) {
+    Transaction transaction(database_);
+    database_.Run(kStoreSchema);
+    WriteConfiguration(configuration);
+    database_.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
+    database_.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
+    transaction.Commit();
+  }
+
+  void WriteConfiguration(const StoreConfiguration& configuration) {
+    Statement insert(database_, "INSERT INTO configuration VALUES(?, ?)");
+    for (const auto& [key, value] : configuration) insert.Bind(1, key).Bind(2, value).Run();
+  }
+
+  // Inside a transaction:
+
+  void WriteClients(std::span<const std::string> names, std::int64_t now) {
+    if (names.empty()) return;
+    Statement insert(database_,
+                     "INSERT INTO client(number, name, first_seen, last_seen) VALUES(?, ?, ?, ?)");
+    std::uint64_t number = clients_;
+    for (const std::string& name : names) {
+      insert.Bind(1, Signed(number++)).Bind(2, name).Bind(3, now).Bind(4, now).Run();
+    }
+  }
+
+  void WriteStep(const StepCommit& step, std::int64_t now) {
+    assert(step.steps > steps_);
+    const std::int64_t steps = Signed(step.steps);
+    const auto bytes = std::as_bytes(step.state);
+    const auto sum = SumOfBytes(bytes);
+    sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
+    // The newest two stay: this one and the one before.
+    sql_->delete_state.Bind(1, Signed(steps_)).Run();
+    sql_->insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
+    for (const CountedUpdate& update : step.counted) {
+      assert(update.step < step.steps);
+      sql_->accept.Bind(1, Signed(update.client))
+          .Bind(2, now)
+          .Bind(3, Signed(update.step + 1))
+          .Run();
+    }
+    for (const Rejections& rejected : step.rejected) {
+      sql_->reject.Bind(1, Signed(rejected.client)).Bind(2, Signed(rejected.count)).Run();
+    }
+    sql_->delete_steps.Bind(1, steps - kKeptRecords).Run();
+  }
+
+  void WriteEvents(std::span<const StoredEvent> events) {
+    if (events.empty()) return;
+    Statement insert(database_,
+                     "INSERT INTO event(time, client, event, detail) VALUES(?, ?, ?, ?)");
+    for (const StoredEvent& e : events) {
+      insert.Bind(1, e.time).Bind(2, e.client).Bind(3, e.event).Bind(4, e.detail).Run();
+    }
+    Statement trim(database_, "DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
+    trim.Bind(1, kKeptRecords).Run();
+  }
+
+  WriterLock lock_;
+  Database database_;
+  std::optional<CommitStatements> sql_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t clients_ = 0;
+};
+
+}  // namespace
+
+StoreKind SqliteStoreKind() {
+  return {.scheme = "sqlite",
+          .open = [](const std::string& path,
+                     const StoreConfiguration* configuration) -> std::unique_ptr<Store> {
+            return std::make_unique<SqliteStore>(path, configuration);
+          },
+          .read = ReadSqliteStore,
+          .exists = HasSqliteStore};
+}
+
+}  // namespace polykern

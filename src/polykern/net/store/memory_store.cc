@@ -1,0 +1,128 @@
+#include "polykern/net/store/memory_store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+class MemoryStore final : public Store {
+ public:
+  explicit MemoryStore(StoreConfiguration configuration)
+      : configuration_(std::move(configuration)) {}
+
+  StoreContents Contents() override {
+    StoreContents contents{.version = 1, .configuration = configuration_, .newest = newest_};
+    if (!steps_.empty()) {
+      contents.participants = steps_.back().participants;
+      contents.committed = steps_.back().time;
+    }
+    contents.clients = clients_;
+    contents.step_records = steps_.size();
+    contents.events = events_.size();
+    return contents;
+  }
+
+  void CheckRoom(std::size_t) const override {}
+
+  void Write(const StoreBatch& batch) override {
+    const std::int64_t now = std::time(nullptr);
+    for (const std::string& name : batch.clients) {
+      assert(std::ranges::count(clients_, name, &StoredClient::name) == 0);
+      clients_.push_back({.name = name, .first_seen = now, .last_seen = now});
+    }
+    if (batch.step) WriteStep(*batch.step, now);
+    for (const StoredEvent& event : batch.events) events_.push_back(event.time);
+    while (events_.size() > kKeptRecords) events_.pop_front();
+  }
+
+  Pruned Prune(const PruneOptions& options) override {
+    Pruned pruned;
+    const auto forget = [](auto& records, std::uint64_t& count, const auto& old) {
+      count += static_cast<std::uint64_t>(std::erase_if(records, old));
+    };
+    const std::uint64_t last = newest_ ? newest_->steps : 0;
+    if (options.keep_steps) {
+      const std::uint64_t before = last - std::min(*options.keep_steps, last);
+      forget(steps_, pruned.steps,
+             [&](const Step& step) { return step.steps <= before && step.steps != last; });
+    }
+    if (options.keep_seconds) {
+      const std::int64_t now = std::time(nullptr);
+      const auto age = std::min(*options.keep_seconds, static_cast<std::uint64_t>(now));
+      const std::int64_t oldest = now - static_cast<std::int64_t>(age);
+      forget(steps_, pruned.steps,
+             [&](const Step& step) { return step.time < oldest && step.steps != last; });
+      forget(events_, pruned.events, [&](std::int64_t time) { return time < oldest; });
+    }
+    return pruned;
+  }
+
+  void Compact() override {}
+
+ private:
+  struct Step {
+    std::uint64_t steps = 0;
+    std::uint64_t participants = 0;
+    std::int64_t time = 0;
+  };
+
+  void WriteStep(const StepCommit& step, std::int64_t now) {
+    assert(!newest_ || step.steps > newest_->steps);
+    newest_ = ResumePoint{step.steps, {step.state.begin(), step.state.end()}};
+    steps_.push_back({step.steps, step.counted.size(), now});
+    if (steps_.size() > kKeptRecords) steps_.pop_front();
+    for (const CountedUpdate& update : step.counted) {
+      assert(update.step < step.steps);
+      StoredClient& client = clients_.at(update.client);
+      ++client.accepted;
+      client.last_seen = now;
+      client.next_step = update.step + 1;
+    }
+    for (const Rejections& rejected : step.rejected) {
+      clients_.at(rejected.client).rejected += rejected.count;
+    }
+  }
+
+  const StoreConfiguration configuration_;
+  std::optional<ResumePoint> newest_;
+  std::vector<StoredClient> clients_;
+  std::deque<Step> steps_;
+  std::deque<std::int64_t> events_;  // their times: nobody reads the rest
+};
+
+void CheckNoPlace(const std::string& place) {
+  if (place.empty()) return;
+  throw Error("memory:" + place + ": a store in memory has no place; write memory:");
+}
+
+}  // namespace
+
+StoreKind MemoryStoreKind() {
+  return {.scheme = "memory",
+          .open = [](const std::string& place,
+                     const StoreConfiguration* configuration) -> std::unique_ptr<Store> {
+            CheckNoPlace(place);
+            if (configuration == nullptr) {
+              throw Error("memory:: there is no store here; name a file");
+            }
+            return std::make_unique<MemoryStore>(*configuration);
+          },
+          .read = [](const std::string&) -> StoreContents {
+            throw Error("memory:: there is no store here; name a file");
+          },
+          .exists =
+              [](const std::string& place) {
+                CheckNoPlace(place);
+                return false;
+              }};
+}
+
+}  // namespace polykern

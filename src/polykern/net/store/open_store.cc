@@ -1,0 +1,53 @@
+#include "polykern/net/store/open_store.h"
+
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "polykern/net/sqlite/sqlite_store.h"
+#include "polykern/net/store/memory_store.h"
+
+namespace polykern {
+namespace {
+
+/// What kind of store it is, and where. Another database is one more in the list; the first is for
+/// whatever names no other.
+std::pair<StoreKind, std::string> KindOf(const std::string& url) {
+  const std::array kinds = {SqliteStoreKind(), MemoryStoreKind()};
+  for (const StoreKind& kind : kinds) {
+    const std::string prefix = std::string(kind.scheme) + ":";
+    if (url.starts_with(prefix)) return {kind, url.substr(prefix.size())};
+  }
+  return {kinds.front(), url};
+}
+
+}  // namespace
+
+std::unique_ptr<Store> OpenStore(const std::string& url, const StoreConfiguration& configuration) {
+  const auto [kind, place] = KindOf(url);
+  return kind.open(place, &configuration);
+}
+
+std::unique_ptr<Store> OpenStore(const std::string& url) {
+  const auto [kind, place] = KindOf(url);
+  return kind.open(place, nullptr);
+}
+
+StoreContents ReadStore(const std::string& url) {
+  const auto [kind, place] = KindOf(url);
+  return kind.read(place);
+}
+
+bool HasStore(const std::string& url) {
+  const auto [kind, place] = KindOf(url);
+  return kind.exists(place);
+}
+
+std::string StorePath(const std::string& folder_or_url) {
+  const std::filesystem::path path(folder_or_url);
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? (path / "store.db").string() : folder_or_url;
+}
+
+}  // namespace polykern
