@@ -169,7 +169,7 @@ void RoundsUnderAFlood::BeHonestAndSlow(std::uint64_t seed) {
           Start();
           fast = Join("a");
         } else if (random.Below(2) == 0) {
-          rounds_->Leave(slow.connection.session, now_);
+          Leave(slow.connection);
         }
         slow.connection = Join("b");
         slow.welcomed = false;

@@ -1,7 +1,5 @@
 // Rounds that take updates for steps which have ended.
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -82,16 +80,16 @@ TEST_F(RoundsWithLateUpdates, EndAStepThatNobodyAnsweredInTime) {
   const TestClient late = Join("b");
   AnswerLate(gone, 0);
   now_ += milliseconds(50);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   ASSERT_EQ(step(), 1U);
-  rounds_->Leave(gone.session, now_);
+  Leave(gone);
   AnswerLate(late, 0);
   EXPECT_EQ(step(), 2U) << "nobody else is there";
   const TestClient back = Join("a");
   AnswerLate(late, 1);
   EXPECT_EQ(step(), 2U) << "the other may answer yet";
   now_ += milliseconds(50);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 3U);
 }
 
@@ -103,7 +101,7 @@ TEST_F(RoundsWithLateUpdates, WaitForWhoAnswersLateAsForAnybody) {
   const TestClient b = Join("b");
   AnswerLate(a, 0);
   now_ += milliseconds(50);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   AnswerLate(b, 0);
   AnswerLate(a, 1);
   ASSERT_EQ(step(), 2U);
@@ -122,12 +120,12 @@ TEST_F(RoundsWithLateUpdates, TakeNobodyForAQuorumWhoSendsAllItOwes) {
     AnswerLate(clients[1], t);
     AnswerLate(clients[2], t);
     now_ += milliseconds(50);
-    rounds_->Tick(now_);
+    rounds_->Commit(now_);
   }
   ASSERT_EQ(step(), 3U);
   for (std::uint64_t t = 0; t < 3; ++t) AnswerLate(clients[0], t);
   now_ += milliseconds(50);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 3U) << "three updates of one client";
   AnswerLate(clients[1], 3);
   EXPECT_EQ(step(), 4U);
@@ -159,6 +157,7 @@ TEST_F(RoundsWithLateUpdates, CountNothingTwiceAfterARestart) {
 
 TEST_F(RoundsWithLateUpdates, CountWhatComesWhileTheDiskIsFullWhenThereIsRoom) {
   // Its sender waits for a word of it before it sends another.
+  on_disk_ = true;
   Start();
   const TestClient a = Join("a");
   const TestClient b = Join("b");
@@ -171,7 +170,7 @@ TEST_F(RoundsWithLateUpdates, CountWhatComesWhileTheDiskIsFullWhenThereIsRoom) {
   EXPECT_EQ(step(), 0U);
   limit.Lift();
   now_ += std::chrono::seconds(2);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 2U);
   EXPECT_TRUE(Expect<Verdict>(b).accepted);
   EXPECT_EQ(AcceptedOf(1), 1U);
@@ -202,24 +201,11 @@ TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
   // being written, whoever comes first.
   options_.asynchronous = true;
   options_.roster = {"a", "b", "c", "d"};
+  on_disk_ = true;
   Start();
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  bool due = false;
-  rounds_->CommitElsewhere([&] {
-    const std::lock_guard lock(mutex);
-    due = true;
-    changed.notify_one();
-  });
-  std::jthread committer([&](const std::stop_token& stop) {
-    for (;;) {
-      {
-        std::unique_lock lock(mutex);
-        if (!changed.wait(lock, stop, [&] { return due; })) return;
-        due = false;
-      }
-      rounds_->Commit(now_);
-    }
+  has_writer_ = true;
+  std::jthread writer([this](const std::stop_token& stop) {
+    while (rounds_->WaitForWork(stop, milliseconds(20))) rounds_->Commit(now_);
   });
   constexpr std::uint64_t kSent = 50;
   {
@@ -239,9 +225,8 @@ TEST_F(RoundsWithLateUpdates, TakeInWhatComesWhileAStepIsWritten) {
     }
   }
   while (rounds_->status().answered > 0) std::this_thread::yield();
-  committer.request_stop();
-  committer.join();
-  rounds_->CommitElsewhere({});
+  writer.request_stop();
+  writer.join();
   EXPECT_EQ(rounds_->status().accepted, 4 * kSent);
   EXPECT_EQ(rounds_->status().rejected + rounds_->status().late, 0U);
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(AcceptedOf(k), kSent);

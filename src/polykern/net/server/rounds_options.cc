@@ -1,4 +1,6 @@
 // What rounds can be told, and what can never work.
+#include "polykern/net/server/rounds_options.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,13 +8,12 @@
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/net/pki/certificates.h"
-#include "polykern/net/server/rounds.h"
 
 namespace polykern {
 namespace {
 
 void CheckLateUpdates(const RoundsOptions& options, std::string_view algorithm) {
-  if (!(options.use_late || options.asynchronous) || TraitsOf(algorithm).takes_late_updates) return;
+  if (!options.uses_late() || TraitsOf(algorithm).takes_late_updates) return;
   throw Error((options.asynchronous ? OptionName("mode", "async") : OptionName("stale", "accept")) +
               " does not go with " + std::string(algorithm) +
               ": its clients' updates hold for one model only; leave it out, or choose " +
@@ -62,6 +63,11 @@ std::uint64_t Quorum::Of(std::uint64_t clients) const {
   if (count > 0) return count;
   const auto needed = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(clients)));
   return std::clamp<std::uint64_t>(needed, 1, std::max<std::uint64_t>(clients, 1));
+}
+
+Busy RoundsOptions::RetryWindow(const std::string& reason) const {
+  return {static_cast<std::uint32_t>(retry_earliest.count()),
+          static_cast<std::uint32_t>(retry_latest.count()), reason};
 }
 
 void CheckRounds(const RoundsOptions& options, std::string_view algorithm,

@@ -61,7 +61,7 @@ TEST_F(RoundsOfAFederation, GiveOlderClientsEveryOptionThatTheyKnow) {
 TEST_F(RoundsOfAFederation, RefuseOlderClientsByTheNameOfWhatIsTooNewForThem) {
   ConfigurationTexts texts = ToTexts(configuration_);
   texts["burst"] = "21";
-  store_ = OpenStore(folder_.At("store.db"), texts);
+  store_ = OpenStore("memory:", texts);
   rounds_.emplace(*algorithm_, *store_, options_);
   const auto refused = EndOf(Join("a", {.version = 2, .next_step = 0}));
   ASSERT_TRUE(refused);
@@ -127,6 +127,7 @@ TEST_F(RoundsOfAFederation, CountWhatIsRejectedByTheRuleThatWasBroken) {
   send(good);
   send(good);
   rounds_->Broken(a.session, "noise", now_);
+  Write();
   const std::map<std::string, std::uint64_t> wanted = {
       {"numbers", 2}, {"kernels", 3}, {"lengths", 1}, {"step", 1}, {"twice", 1}, {"message", 1}};
   EXPECT_EQ(rounds_->status().rejected_for, wanted);
@@ -145,6 +146,7 @@ TEST_F(RoundsOfAFederation, CountBadLossesByTheirRule) {
   updates.values.assign(8, 1);
   updates.losses = {0.5F, -0.5F};
   rounds_->Receive(a.session, updates, now_);
+  Write();
   EXPECT_THAT(rounds_->status().rejected_for, ElementsAre(Pair("losses", 1)));
 }
 
@@ -155,9 +157,11 @@ TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {
   for (const auto& client : clients) Expect<Welcome>(client);
   Answer(clients[0], 0);
   rounds_->Expel("b", "revoked", now_);
+  Write();
   EXPECT_EQ(EndOf(clients[1])->reason, "revoked");
   EXPECT_EQ(step(), 0U);
   rounds_->Broken(clients[2].session, "noise", now_);
+  Write();
   Expect<Verdict>(clients[2]);
   EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBroken);
   EXPECT_EQ(step(), 1U) << "nobody else is connected";
@@ -175,7 +179,7 @@ TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {
   EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBusy);
   Expect<Welcome>(Join("b"));  // takes its own place
   EXPECT_EQ(rounds_->status().connected, 2U);
-  rounds_->Leave(clients[0].session, now_);
+  Leave(clients[0]);
   Expect<Welcome>(Join("c"));
 }
 
@@ -188,7 +192,7 @@ TEST_F(RoundsOfAFederation, KeepOutWhoWouldPutAQuorumOutOfReach) {
   Answer(a, 0);
   Answer(b, 0);
   EXPECT_EQ(step(), 1U);
-  rounds_->Leave(a.session, now_);
+  Leave(a);
   EXPECT_THAT(Expect<Busy>(Join("c")).reason, HasSubstr("a quorum could not be connected"));
   Expect<Welcome>(Join("a"));
 }

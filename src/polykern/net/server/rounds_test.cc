@@ -1,9 +1,11 @@
 #include "polykern/net/server/rounds.h"
 
 #include <chrono>
-#include <limits>
 #include <optional>
+#include <semaphore>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -21,6 +23,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
+/// What matters most, on the disk as well as in memory.
+class RoundsOnEveryStore : public RoundsOfAFederation, public testing::WithParamInterface<bool> {
+ protected:
+  RoundsOnEveryStore() { on_disk_ = GetParam(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, RoundsOnEveryStore, testing::Bool(), [](const auto& test) {
+  return std::string(test.param ? "Disk" : "Memory");
+});
+
 TEST_F(RoundsOfAFederation, WelcomeAClientWithItsNumberAndTheWholeModel) {
   Start();
   const TestClient b = Join("b");
@@ -32,7 +44,7 @@ TEST_F(RoundsOfAFederation, WelcomeAClientWithItsNumberAndTheWholeModel) {
   EXPECT_EQ(Next(b), std::nullopt);
 }
 
-TEST_F(RoundsOfAFederation, EndAStepWhenEverybodyHasAnsweredAndSendWhatChanged) {
+TEST_P(RoundsOnEveryStore, EndAStepWhenEverybodyHasAnsweredAndSendWhatChanged) {
   Start();
   const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
   for (const auto& client : clients) Expect<Welcome>(client);
@@ -40,7 +52,7 @@ TEST_F(RoundsOfAFederation, EndAStepWhenEverybodyHasAnsweredAndSendWhatChanged) 
   Answer(clients[2], 0, 2, 3);
   EXPECT_EQ(step(), 0U);
   now_ += seconds(100000);  // all means all, whatever the deadline
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 0U);
   Answer(clients[1], 0, 1, 3);
   EXPECT_EQ(step(), 1U);
@@ -74,7 +86,7 @@ TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
   const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
   Answer(clients[0], 0);
   now_ += seconds(11);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 0U) << "one is no quorum";
   Answer(clients[1], 0);
   EXPECT_EQ(step(), 1U) << "the deadline has passed";
@@ -83,13 +95,13 @@ TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
   EXPECT_EQ(rounds_->status().rejected, 0U);
   Answer(clients[0], 1);
   Answer(clients[1], 1);
-  rounds_->Tick(now_ + seconds(9));
+  rounds_->Commit(now_ + seconds(9));
   EXPECT_EQ(step(), 1U);
-  rounds_->Tick(now_ + seconds(10));
+  rounds_->Commit(now_ + seconds(10));
   EXPECT_EQ(step(), 2U);
 }
 
-TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
+TEST_P(RoundsOnEveryStore, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
   options_.roster = {};
   Start();
   const TestClient a = Join("a");
@@ -99,10 +111,10 @@ TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
   EXPECT_EQ(step(), 0U) << "all means all who are here";
   EXPECT_EQ(rounds_->status().needed, 2U);
   EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
-  rounds_->Leave(mistaken.session, now_);
+  Leave(mistaken);
   EXPECT_EQ(step(), 0U);
   const TestClient again = Join("b");
-  rounds_->Leave(again.session, now_);
+  Leave(again);
   EXPECT_EQ(step(), 1U);
   Start();  // nor when the server starts again
   const TestClient now = Join("a");
@@ -112,7 +124,7 @@ TEST_F(RoundsOfAFederation, DoNotWaitForWhoCameAndWentWithoutAnAnswer) {
   Answer(b, 2);
   Answer(now, 2);
   EXPECT_EQ(step(), 3U);
-  rounds_->Leave(b.session, now_);
+  Leave(b);
   Answer(now, 3);
   EXPECT_EQ(step(), 3U) << "who has answered once is waited for";
   EXPECT_THAT(rounds_->status().missing, ElementsAre("b"));
@@ -127,11 +139,11 @@ TEST_F(RoundsOfAFederation, WaitForASilentClientOnceAndForOneThatAnswersLateAgai
   Answer(a, 0);
   EXPECT_EQ(step(), 0U);  // b may still answer
   now_ += seconds(10);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 1U);
   Answer(a, 1);
   EXPECT_EQ(step(), 2U);  // b did not, and costs nothing any more
-  rounds_->Leave(b.session, now_);
+  Leave(b);
   const TestClient again = Join("b");  // nor does a new connection
   Answer(a, 2);
   EXPECT_EQ(step(), 3U);
@@ -150,7 +162,7 @@ TEST_F(RoundsOfAFederation, DoNotWaitForThoseWhoLeft) {
   Answer(clients[0], 0);
   Answer(clients[1], 0);
   EXPECT_EQ(step(), 0U);
-  rounds_->Leave(clients[2].session, now_);
+  Leave(clients[2]);
   EXPECT_EQ(step(), 1U);
 }
 
@@ -167,11 +179,11 @@ TEST_F(RoundsOfAFederation, CountAnAnswerOnceWhateverTheConnection) {
   Answer(again, 0);  // but now it could
   EXPECT_THAT(Expect<Verdict>(again).reason, HasSubstr("answered already"));
   EXPECT_EQ(rounds_->status().accepted, 1U);
-  rounds_->Leave(first.session, now_);
+  Leave(first);
   EXPECT_EQ(rounds_->status().connected, 1U);
 }
 
-TEST_F(RoundsOfAFederation, GoOnAfterARestartAndAskForOpenAnswersAgain) {
+TEST_P(RoundsOnEveryStore, GoOnAfterARestartAndAskForOpenAnswersAgain) {
   Start();
   for (const char* name : {"a", "b", "c"}) Answer(Join(name), 0);
   const TestClient a = Join("a");
@@ -215,7 +227,7 @@ TEST_F(RoundsOfAFederation, TellTheirObserverWhatHappens) {
   now_ += seconds(3);
   Answer(b, 0);
   rounds_->Refused("c", "revoked");
-  rounds_->Leave(b.session, now_);
+  Leave(b);
   EXPECT_THAT(observer.heard, ElementsAre("a joined", "b joined", "stranger refused", "a rejected",
                                           "step 1 of 2", "c refused", "b left"));
   EXPECT_THAT(observer.firsts, ElementsAre(first));
@@ -231,7 +243,7 @@ TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) 
   rounds_->Note(a.session, {10, 0.5, 4});
   rounds_->Note(a.session, {30, 0.1, 5});  // takes the place of the one before
   rounds_->Note(b.session, {10, 0.5, -1});
-  rounds_->Leave(b.session, now_);
+  Leave(b);
   rounds_->Note(b.session, {99, 9, 9});  // of nobody
   const RoundsStatus status = rounds_->status();
   EXPECT_EQ(status.reporting, 2U);
@@ -239,7 +251,7 @@ TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) 
   EXPECT_DOUBLE_EQ(status.reported_regret, 2);
 }
 
-TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
+TEST_P(RoundsOnEveryStore, EndWhenTheyShouldAndSaySo) {
   options_.steps = 1;
   options_.roster = {"a"};
   Start();
@@ -256,6 +268,7 @@ TEST_F(RoundsOfAFederation, EndWhenTheyShouldAndSaySo) {
 
 TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
   options_.roster = {"a"};
+  on_disk_ = true;
   Start();
   const TestClient a = Join("a");
   Expect<Welcome>(a);
@@ -268,15 +281,167 @@ TEST_F(RoundsOfAFederation, TellNobodyOfAStepThatTheDiskHasNoRoomFor) {
   EXPECT_THAT(Expect<Verdict>(a).reason, HasSubstr("answered already"));
   EXPECT_EQ(rounds_->status().accepted, 1U);
   now_ += seconds(2);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(step(), 0U);
   limit.Lift();
   now_ += seconds(2);
-  rounds_->Tick(now_);
+  rounds_->Commit(now_);
   EXPECT_EQ(rounds_->status().trouble, "");
   EXPECT_THAT(Expect<ModelChange>(a).values, ElementsAre(-3, -3, -3, -3));
   Start();
   EXPECT_EQ(step(), 1U);
+}
+
+TEST_F(RoundsOfAFederation, WelcomeANewClientWhenItIsOnTheDisk) {
+  options_.roster = {};
+  has_writer_ = true;  // which this test is
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  const int wakes = b.peer->wakes;
+  EXPECT_EQ(Next(a), std::nullopt);
+  EXPECT_EQ(Next(b), std::nullopt);
+  EXPECT_EQ(rounds_->status().connected, 2U);
+  EXPECT_TRUE(store_->Contents().clients.empty());
+  rounds_->Commit(now_);
+  EXPECT_EQ(store_->Contents().clients.size(), 2U);
+  EXPECT_GT(b.peer->wakes, wakes);
+  EXPECT_EQ(Expect<Welcome>(a).client, 0U);
+  EXPECT_EQ(Expect<Welcome>(b).client, 1U);
+  EXPECT_EQ(Expect<Welcome>(Join("a")).client, 0U) << "who is known need not wait";
+}
+
+TEST_F(RoundsOfAFederation, LetNewClientsWaitWhileTheDiskIsFull) {
+  options_.roster = {};
+  on_disk_ = true;
+  Start();
+  const FileSizeLimit limit(1);
+  const TestClient a = Join("a");
+  EXPECT_THAT(rounds_->status().trouble, HasSubstr("the disk is full"));
+  const TestClient b = Join("b");
+  EXPECT_EQ(Next(a), std::nullopt);
+  limit.Lift();
+  EXPECT_EQ(Next(b), std::nullopt);
+  now_ += seconds(1);
+  Write();
+  EXPECT_EQ(rounds_->status().trouble, "");
+  EXPECT_EQ(Expect<Welcome>(a).client, 0U);
+  EXPECT_EQ(Expect<Welcome>(b).client, 1U);
+}
+
+TEST_F(RoundsOfAFederation, HaveWorkWhenAClientIsNewOrAStepIsDue) {
+  options_.roster = {};
+  has_writer_ = true;  // which this test is
+  Start();
+  const TestClient a = Join("a");
+  const std::stop_source stop;
+  EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
+  rounds_->Commit(now_);
+  Answer(a, 0);
+  EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
+  rounds_->Commit(now_);
+  EXPECT_EQ(step(), 1U);
+  EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), milliseconds(1))) << "with nothing to do";
+  stop.request_stop();
+  EXPECT_FALSE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
+}
+
+/// A store on a disk that works when it is let.
+class SlowStore final : public Store {
+ public:
+  explicit SlowStore(Store& store) : store_(store) {}
+  StoreContents Contents() override { return store_.Contents(); }
+  void CheckRoom(std::size_t numbers) const override { store_.CheckRoom(numbers); }
+  void Write(const StoreBatch& batch) override {
+    began.release();
+    go_on.acquire();
+    store_.Write(batch);
+    batches.push_back(batch.clients.size());
+  }
+  Pruned Prune(const PruneOptions& options) override { return store_.Prune(options); }
+  void Compact() override { store_.Compact(); }
+
+  std::counting_semaphore<> began{0};
+  std::counting_semaphore<> go_on{0};
+  std::vector<std::size_t> batches;  // clients in each
+
+ private:
+  Store& store_;
+};
+
+TEST_F(RoundsOfAFederation, LetNobodyWaitForTheDiskButTheWriter) {
+  options_.roster = {};
+  options_.quorum.count = 1;
+  options_.deadline = milliseconds(0);
+  has_writer_ = true;
+  store_ = OpenStore("memory:", ToTexts(configuration_));
+  SlowStore slow(*store_);
+  rounds_.emplace(*algorithm_, slow, options_);
+  std::jthread writer([this](const std::stop_token& stop) {
+    while (rounds_->WaitForWork(stop, milliseconds(20))) rounds_->Commit(now_);
+  });
+  const TestClient a = Join("a");
+  slow.began.acquire();
+  const std::vector<TestClient> others = {Join("b"), Join("c"), Join("d")};
+  EXPECT_EQ(rounds_->status().connected, 4U);
+  EXPECT_EQ(Next(a), std::nullopt) << "its enrolment is being written";
+  slow.go_on.release();
+  slow.began.acquire();  // the writer has what came meanwhile
+  Expect<Welcome>(a);
+  Answer(a, 0);
+  Answer(a, 0, 9);  // is rejected, with a line of the log
+  Leave(others[0]);
+  EXPECT_EQ(rounds_->status().accepted, 1U);
+  slow.go_on.release();
+  slow.began.acquire();  // the step
+  EXPECT_EQ(step(), 0U);
+  EXPECT_EQ(Expect<Welcome>(others[1]).client, 2U);
+  EXPECT_EQ(Expect<Welcome>(Join("c")).model.step, 0U) << "nobody hears of it yet";
+  slow.go_on.release();
+  while (step() == 0) std::this_thread::yield();
+  writer.request_stop();
+  writer.join();
+  slow.go_on.release();  // for the log's last lines
+  rounds_.reset();
+  EXPECT_THAT(slow.batches, ElementsAre(1, 3, 0, 0)) << "three enrolments in one transaction";
+}
+
+/// A store that fails, after so many writes.
+class FailingStore final : public Store {
+ public:
+  FailingStore(Store& store, int writes) : store_(store), left_(writes) {}
+  StoreContents Contents() override { return store_.Contents(); }
+  void CheckRoom(std::size_t numbers) const override { store_.CheckRoom(numbers); }
+  void Write(const StoreBatch& batch) override {
+    if (left_-- == 0) throw Error("the disk is broken");
+    store_.Write(batch);
+  }
+  Pruned Prune(const PruneOptions& options) override { return store_.Prune(options); }
+  void Compact() override { store_.Compact(); }
+
+ private:
+  Store& store_;
+  int left_;
+};
+
+TEST_F(RoundsOfAFederation, SayWhenTheStoreFailsAndTellNobodyOfTheStep) {
+  store_ = OpenStore("memory:", ToTexts(configuration_));
+  FailingStore failing(*store_, 2);
+  rounds_.emplace(*algorithm_, failing, options_);  // the roster is the first write
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (const auto& client : clients) Expect<Welcome>(client);
+  for (const auto& client : clients) Answer(client, 0);
+  EXPECT_EQ(step(), 1U);
+  for (const auto& client : clients) Expect<ModelChange>(client);
+  for (const auto& client : clients) Answer(client, 1);
+  ASSERT_TRUE(rounds_->status().failure);
+  EXPECT_STREQ(rounds_->status().failure->what(), "the disk is broken");
+  EXPECT_EQ(step(), 1U);
+  for (const auto& client : clients) EXPECT_EQ(Next(client), std::nullopt);
+  now_ += seconds(100);
+  Write();
+  EXPECT_EQ(store_->Contents().newest->steps, 1U);
+  rounds_.reset();  // before its store
 }
 
 TEST(AQuorum, IsANumberOrAShareOfTheEnrolled) {

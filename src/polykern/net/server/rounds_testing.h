@@ -17,7 +17,7 @@ namespace polykern {
 
 // For the tests of the rounds: a federation of three clients, and what they do.
 
-class CountingPeer final : public Rounds::Peer {
+class CountingPeer final : public Peer {
  public:
   void Wake() override { ++wakes; }
   int wakes = 0;
@@ -26,7 +26,7 @@ class CountingPeer final : public Rounds::Peer {
 /// A client of the rounds: what it was given, and what it answers.
 struct TestClient {
   std::shared_ptr<CountingPeer> peer = std::make_shared<CountingPeer>();
-  Rounds::Session session = 0;
+  SessionId session = 0;
 };
 
 class RoundsOfAFederation : public testing::Test {
@@ -40,16 +40,20 @@ class RoundsOfAFederation : public testing::Test {
     options_.roster = {"a", "b", "c"};
   }
 
+  /// As a server that is started, or started again.
   void Start() {
     rounds_.reset();
-    store_.reset();
-    store_ = OpenStore(folder_.At("store.db"), ToTexts(configuration_));
+    if (on_disk_) store_.reset();
+    if (store_ == nullptr) {
+      store_ = OpenStore(on_disk_ ? folder_.At("store.db") : "memory:", ToTexts(configuration_));
+    }
     rounds_.emplace(*algorithm_, *store_, options_);
   }
 
   TestClient Join(const std::string& name, Hello hello = {}) {
     TestClient client;
     client.session = rounds_->Join(name, hello, client.peer, now_);
+    Write();
     return client;
   }
 
@@ -78,11 +82,24 @@ class RoundsOfAFederation : public testing::Test {
     updates.blocks = {kernel};
     updates.values.assign(4, value);
     rounds_->Receive(client.session, std::move(updates), now_);
+    Write();
+  }
+
+  void Leave(const TestClient& client) {
+    rounds_->Leave(client.session, now_);
+    Write();
+  }
+
+  /// What a server's writing thread would do, if the test has none.
+  void Write() {
+    if (!has_writer_) rounds_->Commit(now_);
   }
 
   std::uint64_t step() const { return rounds_->status().step; }
 
   TestFolder folder_;
+  bool on_disk_ = false;     ///< the store is, where the disk matters
+  bool has_writer_ = false;  ///< a thread of its own
   FederationConfiguration configuration_;
   std::unique_ptr<Algorithm> algorithm_;
   RoundsOptions options_;

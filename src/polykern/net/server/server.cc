@@ -26,7 +26,7 @@ namespace polykern {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{20};
-constexpr std::chrono::seconds kLookAtLists{1};
+constexpr std::chrono::seconds kLook{1};             // at calls that say nothing, and revocations
 constexpr std::chrono::seconds kCheckEverybody{60};  // certificates expire, too
 constexpr std::chrono::seconds kGoodbye{2};
 
@@ -100,18 +100,15 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
                   "; is the address right, and the port free?");
     }
     address_ = options.listen.substr(0, options.listen.rfind(':')) + ":" + std::to_string(port);
-    rounds_.CommitElsewhere([this] {
-      const std::lock_guard lock(due_mutex_);
-      due_ = true;
-      due_changed_.notify_one();
+    writer_ = std::jthread([this](const std::stop_token& stop) {
+      while (rounds_.WaitForWork(stop, kTick)) rounds_.Commit(Now());
     });
-    committer_ = std::jthread([this](const std::stop_token& stop) { CommitSteps(stop); });
-    ticker_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
+    watcher_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
   }
 
   ~Service() override {
-    ticker_.request_stop();
-    ticker_.join();
+    watcher_.request_stop();
+    watcher_.join();
     for (const auto& call : Calls()) {
       call->End({grpc::StatusCode::UNAVAILABLE, "the server stops"});
     }
@@ -121,7 +118,9 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
       std::unique_lock lock(mutex_);
       gone_.wait(lock, [this] { return calls_.empty(); });
     }
-    rounds_.CommitElsewhere({});
+    writer_.request_stop();
+    writer_.join();
+    rounds_.Commit(Now());  // what came last
   }
 
   grpc::ServerGenericBidiReactor* CreateReactor(
@@ -157,7 +156,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     } else if (told) {
       call->Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, crowded}, done);
     } else if (crowded != nullptr) {
-      call->TurnAway(rounds_.RetryWindow(crowded), done);
+      call->TurnAway(rounds_.options().RetryWindow(crowded), done);
     } else {
       call->Begin(done);
     }
@@ -184,31 +183,15 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     return admission_->Check(certificate);
   }
 
-  /// Writes steps to the disk and tells of them, while others receive.
-  void CommitSteps(const std::stop_token& stop) {
-    for (;;) {
-      {
-        std::unique_lock lock(due_mutex_);
-        if (!due_changed_.wait(lock, stop, [this] { return due_; })) return;
-        due_ = false;
-      }
-      rounds_.Commit(Now());
-    }
-  }
-
   /// What has to be done from time to time.
   void Watch(const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any wait;
-    auto looked = Now();
-    auto checked = looked;
+    auto checked = Now();
     for (;;) {
       std::unique_lock lock(mutex);
-      if (wait.wait_for(lock, stop, kTick, [] { return false; }) || stop.stop_requested()) return;
+      if (wait.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return;
       const auto now = Now();
-      rounds_.Tick(now);
-      if (now - looked < kLookAtLists) continue;
-      looked = now;
       for (const auto& call : Calls()) {
         if (call->SilentSince(now - options_.hello_time)) {
           call->End({grpc::StatusCode::DEADLINE_EXCEEDED, "no hello came"});
@@ -239,12 +222,9 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
   std::condition_variable gone_;
   std::list<std::shared_ptr<ServerCall>> calls_;
   std::unordered_map<std::string, std::size_t> calls_of_;  // by name
-  std::mutex due_mutex_;                                   // for due_
-  std::condition_variable_any due_changed_;
-  bool due_ = false;  // there is a step to write
   std::unique_ptr<grpc::Server> server_;
-  std::jthread committer_;
-  std::jthread ticker_;
+  std::jthread writer_;   // ends and writes steps
+  std::jthread watcher_;  // of what has to be done from time to time
 };
 
 FederationServer::FederationServer(const ServerOptions& options, const ModelShape& shape,

@@ -99,38 +99,38 @@ void ServerCall::OnDone() {
 }
 
 void ServerCall::Handle(ClientMessage message) {
-  const auto session = Session();
+  const auto known = session();
   if (const auto* hello = std::get_if<Hello>(&message)) {
-    if (session) throw Error("a second hello came on one connection");
-    const Rounds::Session joined = rounds_.Join(who_.name, *hello, shared_from_this(), Now());
+    if (known) throw Error("a second hello came on one connection");
+    const SessionId joined = rounds_.Join(who_.name, *hello, shared_from_this(), Now());
     const std::lock_guard lock(mutex_);
     session_ = joined;
     Pump();
     return;
   }
-  if (!session) throw Error("an update came before the hello");
+  if (!known) throw Error("an update came before the hello");
   if (const auto* report = std::get_if<ClientReport>(&message)) {
-    rounds_.Note(*session, *report);
+    rounds_.Note(*known, *report);
     return;
   }
-  rounds_.Receive(*session, std::move(std::get<Updates>(message)), Now());
+  rounds_.Receive(*known, std::move(std::get<Updates>(message)), Now());
 }
 
 void ServerCall::Fail(const std::string& why) {
-  if (const auto session = Session()) {
-    rounds_.Broken(*session, why, Now());
+  if (const auto known = session()) {
+    rounds_.Broken(*known, why, Now());
   } else {
     End(StatusOf({Ending::Kind::kBroken, why}));
   }
 }
 
-std::optional<Rounds::Session> ServerCall::Session() const {
+std::optional<SessionId> ServerCall::session() const {
   const std::lock_guard lock(mutex_);
   return session_;
 }
 
 void ServerCall::LeaveRounds() {
-  if (const auto session = Session()) rounds_.Leave(*session, Now());
+  if (const auto known = session()) rounds_.Leave(*known, Now());
 }
 
 /// Sends what there is to send, one message at a time: never a queue.

@@ -32,7 +32,7 @@ struct TrafficCount {
 /// One connection of one client, as FederationServer sees it. gRPC calls OnReadDone and
 /// OnWriteDone, each one at a time; the rounds call Wake; any thread may call the rest.
 class ServerCall final : public grpc::ServerGenericBidiReactor,
-                         public Rounds::Peer,
+                         public Peer,
                          public std::enable_shared_from_this<ServerCall> {
  public:
   ServerCall(Rounds& rounds, TrafficCount& traffic, AdmissionResult who, std::string certificate)
@@ -64,7 +64,7 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
   void Hold(std::function<void()> done);
   void Handle(ClientMessage message);
   void Fail(const std::string& why);
-  std::optional<Rounds::Session> Session() const;
+  std::optional<SessionId> session() const;
   void LeaveRounds();
   void Pump();
   void Send(const std::shared_ptr<const std::string>& message);
@@ -81,7 +81,7 @@ class ServerCall final : public grpc::ServerGenericBidiReactor,
 
   mutable std::mutex mutex_;  // for all that follows; the rounds' own comes after it
   grpc::ByteBuffer out_;
-  std::optional<Rounds::Session> session_;
+  std::optional<SessionId> session_;
   bool writing_ = false;
   bool ended_ = false;
   std::optional<grpc::Status> end_;

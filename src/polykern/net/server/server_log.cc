@@ -104,7 +104,7 @@ class ServerLog::Parts {
     }
   }
 
-  void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) {
+  void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - first;
     const auto bucket = std::ranges::lower_bound(StepTimes::kBounds, took.count());
     const std::lock_guard lock(mutex_);
@@ -192,7 +192,7 @@ void ServerLog::Event(const std::string& client, const std::string& event,
   parts_->Event(client, event, detail);
 }
 
-void ServerLog::StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) {
+void ServerLog::StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) {
   parts_->StepEnded(step, participants, first);
 }
 

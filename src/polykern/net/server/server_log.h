@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/server/rounds_options.h"
 
 namespace polykern {
 
@@ -41,7 +41,7 @@ class ServerLog final : public RoundsObserver {
   /// `client` is empty for what the server itself does.
   void Event(const std::string& client, const std::string& event,
              const std::string& detail) override;
-  void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) override;
+  void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) override;
 
   StepTimes step_times() const;
   /// Events that were left out.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/server/rounds_status.h"
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
 

@@ -1,0 +1,169 @@
+#include "polykern/net/server/membership.h"
+
+#include <utility>
+
+namespace polykern {
+
+Membership::Membership(const RoundsOptions& options, std::span<const StoredClient> stored,
+                       std::uint64_t step)
+    : options_(options), step_(step) {
+  for (const StoredClient& client : stored) {
+    Member& member = members_[Enrol(client.name)];
+    member.next_step = member.stored_next_step = client.next_step;
+    if (options.roster.empty() && client.next_step > 0) --absent_;
+  }
+  MarkStored(stored.size());
+  for (const std::string& name : options.roster) {
+    if (!Find(name)) Enrol(name);
+  }
+}
+
+std::optional<std::uint64_t> Membership::Find(const std::string& name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end()) return {};
+  return found->second;
+}
+
+std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime now) const {
+  using Kind = Ending::Kind;
+  const auto known = Find(name);
+  if (known && members_[*known].banned_until > now) {
+    return Ending{Kind::kBusy, "sent away for a while, after too many bad updates"};
+  }
+  if (!known && !options_.roster.empty()) {
+    return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
+  }
+  if (!known && members_.size() >= options_.most_clients) {
+    return Ending{Kind::kBusy, "the federation has no room for another client"};
+  }
+  const bool replaces = known && members_[*known].session;
+  if (!replaces && connected_ >= options_.most_connected) {
+    return Ending{Kind::kBusy, "as many clients are connected as the server takes"};
+  }
+  if (!known && !options_.asynchronous &&
+      options_.quorum.Of(expected() + 1) > options_.most_connected) {
+    return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
+  }
+  return {};
+}
+
+std::uint64_t Membership::Enrol(const std::string& name) {
+  const std::uint64_t number = members_.size();
+  members_.push_back({.name = name});
+  numbers_.emplace(name, number);
+  if (IsAbsent(members_.back())) ++absent_;
+  return number;
+}
+
+std::span<const Member> Membership::MarkStored(std::size_t count) {
+  const std::span<Member> stored = std::span(members_).subspan(stored_, count);
+  for (Member& member : stored) member.stored = true;
+  stored_ += count;
+  return stored;
+}
+
+void Membership::Connect(std::uint64_t number, SessionId session) {
+  Member& member = members_[number];
+  if (IsAbsent(member)) --absent_;
+  member.session = session;
+  ++connected_;
+  if (IsWaitedFor(member)) ++unanswered_;
+}
+
+void Membership::Disconnect(std::uint64_t number) {
+  Member& member = members_[number];
+  member.session.reset();
+  if (IsAbsent(member)) ++absent_;
+  --connected_;
+  if (IsWaitedFor(member)) --unanswered_;
+}
+
+void Membership::Count(std::uint64_t number, std::uint64_t step) {
+  Member& member = members_[number];
+  const bool waited = IsWaitedFor(member);
+  member.next_step = step + 1;
+  if (!member.counted) ++answering_;
+  member.awaited = member.counted = true;
+  unanswered_ += static_cast<std::size_t>(IsWaitedFor(member));
+  unanswered_ -= static_cast<std::size_t>(waited);
+}
+
+void Membership::Await(std::uint64_t number) {
+  Member& member = members_[number];
+  if (!std::exchange(member.awaited, true) && IsWaitedFor(member)) ++unanswered_;
+}
+
+bool Membership::Reject(std::uint64_t number, RoundsTime now) {
+  Member& member = members_[number];
+  ++member.rejected;
+  if (++member.violations < options_.most_violations) return false;
+  member.violations = 0;
+  member.banned_until = now + options_.ban;
+  return true;
+}
+
+std::vector<Rejections> Membership::EndCollecting() {
+  std::vector<Rejections> rejected;
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    members_[k].counted = false;
+    const std::uint64_t count = std::exchange(members_[k].rejected, 0);
+    if (count > 0) rejected.push_back({k, count});
+  }
+  answering_ = 0;
+  return rejected;
+}
+
+void Membership::BeginStep(std::uint64_t step, std::span<const CountedUpdate> counted) {
+  step_ = step;
+  for (const CountedUpdate& update : counted) {
+    members_[update.client].stored_next_step = update.step + 1;
+    members_[update.client].took_part = step;
+  }
+  unanswered_ = 0;
+  for (Member& member : members_) {
+    if (!member.session) continue;
+    // Whoever answered the step that has ended, or sent something late instead.
+    member.awaited &= member.next_step == step || member.took_part == step || member.counted;
+    if (IsWaitedFor(member)) ++unanswered_;
+  }
+}
+
+/// In the open step, if it is connected.
+bool Membership::IsWaitedFor(const Member& member) const {
+  return member.awaited && !member.counted && member.next_step != step_ + 1;
+}
+
+bool Membership::IsAbsent(const Member& member) const {
+  return options_.roster.empty() && !member.session && member.next_step == 0;
+}
+
+std::uint64_t Membership::needed() const {
+  return options_.asynchronous ? 1 : options_.quorum.Of(expected());
+}
+
+void Membership::Describe(RoundsStatus& status) const {
+  status.enrolled = members_.size();
+  status.connected = connected_;
+  status.needed = needed();
+  constexpr std::size_t kMostMissing = 5;
+  double predictions = 0;
+  for (const Member& member : members_) {
+    if (!HasQuorum() && status.missing.size() < kMostMissing && !member.counted &&
+        !IsAbsent(member)) {
+      status.missing.push_back(member.name);
+    }
+    const ClientReport& report = member.report;
+    if (report.predictions == 0) continue;
+    const auto weight = static_cast<double>(report.predictions);
+    ++status.reporting;
+    predictions += weight;
+    status.reported_squared_error += weight * report.squared_error;
+    status.reported_regret += report.regret;
+  }
+  if (status.reporting > 0) {
+    status.reported_squared_error /= predictions;
+    status.reported_regret /= static_cast<double>(status.reporting);
+  }
+}
+
+}  // namespace polykern

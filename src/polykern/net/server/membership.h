@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "polykern/net/server/links.h"
+#include "polykern/net/server/rounds_options.h"
+#include "polykern/net/server/rounds_status.h"
+#include "polykern/net/store/store.h"
+#include "polykern/net/wire.h"
+
+namespace polykern {
+
+/// A client of a federation, connected or not.
+struct Member {
+  std::string name;
+  bool stored = false;                 ///< its enrolment is on the disk
+  std::uint64_t next_step = 0;         ///< after the last one it answered
+  std::uint64_t stored_next_step = 0;  ///< the same of those on the disk
+  std::uint64_t rejected = 0;          ///< updates, since the last step
+  std::size_t violations = 0;
+  RoundsTime banned_until{};
+  bool awaited = true;                    ///< false: it let a deadline pass
+  bool counted = false;                   ///< an update of it is, in the open step
+  std::uint64_t took_part = 0;            ///< 1 + the last step that an update of it counted in
+  std::optional<SessionId> session = {};  ///< its connection
+  ClientReport report = {};
+};
+
+/// Who takes part in a federation: the clients and their numbers, who may come in, who is expected
+/// to answer the open step and who has. One thread at a time.
+class Membership {
+ public:
+  /// The clients of a store, whose newest step this is, and those of the roster after them. The
+  /// options must outlive it.
+  Membership(const RoundsOptions& options, std::span<const StoredClient> stored,
+             std::uint64_t step);
+
+  std::size_t size() const { return members_.size(); }
+  Member& operator[](std::uint64_t number) { return members_[number]; }
+  std::optional<std::uint64_t> Find(const std::string& name) const;
+
+  /// Why this client cannot come in now.
+  std::optional<Ending> Refusal(const std::string& name, RoundsTime now) const;
+  /// A client that is new gets the next number.
+  std::uint64_t Enrol(const std::string& name);
+  /// The next so many clients are on the disk: these.
+  std::span<const Member> MarkStored(std::size_t count);
+
+  void Connect(std::uint64_t number, SessionId session);
+  void Disconnect(std::uint64_t number);
+
+  /// An update of this client counts in the open step.
+  void Count(std::uint64_t number, std::uint64_t step);
+  /// It sent something, if nothing that counts: it is waited for again.
+  void Await(std::uint64_t number);
+  /// An update of this client was rejected; true: it is one too many, and the client is banned.
+  bool Reject(std::uint64_t number, RoundsTime now);
+
+  bool HasQuorum() const { return answering_ >= needed(); }
+  /// Nobody is left who could answer the open step.
+  bool IsComplete() const { return unanswered_ == 0 || answering_ == members_.size(); }
+
+  /// The open step takes no more answers; what was rejected since the one before.
+  std::vector<Rejections> EndCollecting();
+  /// The step is on the disk, with these updates, and the next one is open.
+  void BeginStep(std::uint64_t step, std::span<const CountedUpdate> counted);
+
+  /// What it knows of the status.
+  void Describe(RoundsStatus& status) const;
+
+ private:
+  bool IsWaitedFor(const Member& member) const;
+  /// It has nothing to do with the federation yet: it came, and went before it sent anything.
+  bool IsAbsent(const Member& member) const;
+  std::size_t expected() const { return members_.size() - absent_; }
+  std::uint64_t needed() const;
+
+  const RoundsOptions& options_;
+  std::vector<Member> members_;  // by number
+  std::unordered_map<std::string, std::uint64_t> numbers_;
+  std::size_t stored_ = 0;  // of the members
+  std::uint64_t step_;      // that is open
+  std::size_t connected_ = 0;
+  std::size_t unanswered_ = 0;  // connected, and waited for
+  std::size_t absent_ = 0;
+  std::size_t answering_ = 0;  // with an update in the open step
+};
+
+}  // namespace polykern

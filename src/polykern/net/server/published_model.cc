@@ -1,0 +1,89 @@
+#include "polykern/net/server/published_model.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "polykern/core/error.h"
+#include "polykern/net/version_2.h"
+
+namespace polykern {
+namespace {
+
+/// To the bit.
+bool SameBlock(std::span<const float> a, std::span<const float> b) {
+  return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
+}
+
+}  // namespace
+
+PublishedModel::PublishedModel(const ModelShape& shape, const ConfigurationTexts& configuration,
+                               std::uint64_t steps, Broadcast first)
+    : shape_(shape),
+      configuration_(Canonical(configuration)),
+      steps_(steps),
+      published_(std::move(first)),
+      changed_at_(shape.blocks, published_.step) {
+  try {
+    old_configuration_ = ForVersion2(configuration);
+  } catch (const Error& error) {
+    too_new_ = error.what();
+  }
+}
+
+void PublishedModel::Publish(const Broadcast& next) {
+  for (std::size_t b = 0; b < shape_.blocks; ++b) {
+    const std::size_t at = b * shape_.width;
+    if (!SameBlock(std::span(published_.model).subspan(at, shape_.width),
+                   std::span(next.model).subspan(at, shape_.width))) {
+      changed_at_[b] = next.step;
+    }
+  }
+  published_ = next;
+  changes_.clear();
+}
+
+std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
+  if (version < kOldestProtocolVersion || version > kProtocolVersion) {
+    return Ending{Ending::Kind::kVersion, "you speak version " + std::to_string(version) +
+                                              " of the protocol, this server speaks " +
+                                              std::to_string(kOldestProtocolVersion) + " to " +
+                                              std::to_string(kProtocolVersion) +
+                                              "; update the older side"};
+  }
+  if (version <= kLastVersionWithEveryOption && !too_new_.empty()) {
+    return Ending{Ending::Kind::kVersion, too_new_};
+  }
+  return {};
+}
+
+std::string PublishedModel::WelcomeTo(std::uint32_t version, std::uint64_t client,
+                                      std::uint64_t next_step, bool uses_late) const {
+  std::vector<std::uint32_t> all(shape_.blocks);
+  std::iota(all.begin(), all.end(), 0U);
+  Welcome welcome{version,
+                  client,
+                  version <= kLastVersionWithEveryOption ? old_configuration_ : configuration_,
+                  TakeBlocks(shape_, published_, std::move(all)),
+                  next_step,
+                  uses_late};
+  welcome.model.finished = finished();
+  return Encode(welcome);
+}
+
+std::shared_ptr<const std::string> PublishedModel::ChangeSince(std::uint64_t step) {
+  auto& message = changes_[step];
+  if (message == nullptr) {
+    std::vector<std::uint32_t> blocks;
+    for (std::size_t b = 0; b < shape_.blocks; ++b) {
+      if (changed_at_[b] > step) blocks.push_back(static_cast<std::uint32_t>(b));
+    }
+    ModelChange change = TakeBlocks(shape_, published_, std::move(blocks));
+    change.finished = finished();
+    message = std::make_shared<const std::string>(Encode(change));
+  }
+  return message;
+}
+
+}  // namespace polykern

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polykern/net/store/store.h"
+#include "polykern/net/wire.h"
+
+namespace polykern {
+
+/// What the rounds are told; they never read a clock.
+using RoundsTime = std::chrono::steady_clock::time_point;
+
+/// How many clients must have answered before a step may end: a number, or a share of those that
+/// are expected to: the roster, or without one whoever is connected or has ever answered.
+struct Quorum {
+  std::uint64_t count = 0;  ///< 0: the share counts
+  double share = 1;         ///< in (0, 1]; 1: everybody
+
+  std::uint64_t Of(std::uint64_t clients) const;
+};
+
+/// Hears what happens, as it happens. Called with the rounds' mutex held: must be quick, must not
+/// throw, and must not call back.
+class RoundsObserver {
+ public:
+  virtual ~RoundsObserver() = default;
+  /// A line of the audit log.
+  virtual void Event(const std::string& client, const std::string& event,
+                     const std::string& detail) = 0;
+  /// A step is on the disk; its first update came at `first`.
+  virtual void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) = 0;
+};
+
+struct RoundsOptions {
+  Quorum quorum = {};
+  /// After a step's first update, the step ends when a quorum has answered and either everybody
+  /// who is connected has, or this much time has passed. Whoever let it pass is not waited for
+  /// again before it has sent something: a silent client costs one deadline.
+  std::chrono::milliseconds deadline{10'000};
+  /// Updates for steps that have ended count in the open one, and in its quorum; else they are
+  /// dropped. For algorithms with AlgorithmTraits::takes_late_updates.
+  bool use_late = false;
+  /// No rounds: every update is applied as it comes, late or not, and quorum and deadline mean
+  /// nothing. A step is what came while the one before it was written. For the same algorithms.
+  bool asynchronous = false;
+  std::uint64_t steps = 0;  ///< the federation ends after so many; 0: never
+  /// The only clients, numbered in this order; empty: whoever has a certificate, as they come.
+  std::vector<std::string> roster = {};
+  std::size_t most_clients = 10'000;    ///< enrolled, unless there is a roster
+  std::size_t most_connected = 10'000;  ///< at one time; others are told when to come back
+  /// When somebody for whom there is no room shall come back.
+  std::chrono::milliseconds retry_earliest{1'000};
+  std::chrono::milliseconds retry_latest{30'000};
+  std::size_t most_violations = 5;        ///< so many, and a client is sent away
+  std::chrono::milliseconds ban{60'000};  ///< for so long
+  RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
+
+  bool uses_late() const { return use_late || asynchronous; }
+  Busy RetryWindow(const std::string& reason) const;
+};
+
+/// Throws Error unless rounds of this algorithm can go on with a store's clients and ever end.
+void CheckRounds(const RoundsOptions& options, std::string_view algorithm,
+                 std::span<const StoredClient> stored);
+
+}  // namespace polykern

@@ -1,0 +1,31 @@
+#include "polykern/net/server/rounds_status.h"
+
+namespace polykern {
+
+std::string NameOf(Rule rule) {
+  switch (rule) {
+    case Rule::kStep:
+      return "step";
+    case Rule::kTwice:
+      return "twice";
+    case Rule::kClient:
+      return "client";
+    case Rule::kLengths:
+      return "lengths";
+    case Rule::kKernels:
+      return "kernels";
+    case Rule::kLosses:
+      return "losses";
+    case Rule::kNumbers:
+      return "numbers";
+    case Rule::kNorm:
+      return "norm";
+    case Rule::kEnded:
+      return "ended";
+    case Rule::kMessage:
+      return "message";
+  }
+  return "";
+}
+
+}  // namespace polykern

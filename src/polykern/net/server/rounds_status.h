@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/algorithms/broken_rule.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+/// What the rounds have seen since they began, and where they are. A plain value.
+struct RoundsStatus {
+  std::uint64_t step = 0;  ///< committed
+  bool finished = false;
+  std::size_t enrolled = 0;
+  std::size_t connected = 0;
+  std::uint64_t answered = 0;  ///< updates of the open step
+  std::uint64_t needed = 0;    ///< clients that must answer before it may end
+  /// The first few that have not, of those that are expected to, while they are too few.
+  std::vector<std::string> missing = {};
+  std::uint64_t accepted = 0;
+  std::uint64_t used_late = 0;   ///< of these for a step that had ended
+  std::uint64_t late = 0;        ///< updates for a step that had ended, dropped
+  std::uint64_t duplicates = 0;  ///< sent again after a lost connection, dropped
+  std::uint64_t rejected = 0;
+  std::map<std::string, std::uint64_t> rejected_for = {};  ///< by NameOf
+  std::uint64_t refused = 0;                               ///< connections
+  std::size_t reporting = 0;                               ///< clients that have reported
+  double reported_squared_error = 0;  ///< mean over all predictions they reported
+  double reported_regret = 0;         ///< mean over these clients
+  std::string trouble = {};           ///< why nothing is being written for now: no room on the disk
+  /// Why no step can ever be committed again: the server must stop.
+  std::optional<Error> failure = {};
+};
+
+/// A rule in a word, for metrics.
+std::string NameOf(Rule rule);
+
+}  // namespace polykern
