@@ -6,18 +6,17 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "federation/sample_reader.h"
 #include "polykern/core/error.h"
+#include "polykern/data/samples/sample_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace polykern;
   if (size == 0) return 0;
-  FederationConfiguration federation;
-  federation.problem.dimension = 2;
-  if (data[0] % 2 == 0) federation.columns = {{"a", 0, 1}, {"b", 0, 1}};
+  SampleColumns columns{.dimension = 2};
+  if (data[0] % 2 == 0) columns.inputs = {"a", "b"};
   std::istringstream input(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   try {
-    SampleReader reader(input, "input", federation, {});
+    SampleReader reader(input, "input", columns);
     InputSample sample;
     std::uint64_t line = 0;
     while (reader.Next(sample)) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -11,21 +10,18 @@
 
 #include "commands.h"
 #include "console.h"
-#include "federation/child_server.h"
 #include "options.h"
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
-#include "polykern/net/load.h"
+#include "polykern/net/load/child_server.h"
+#include "polykern/net/load/load.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/net/pki/client_identity.h"
 #include "temporary_folder.h"
 
 namespace polykern {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr std::int64_t kDay = 86'400;
 
 /// Everything `polykern load` can be told.
 struct LoadCommandOptions {
@@ -42,46 +38,8 @@ struct LoadCommandOptions {
   std::string format = "text";
 };
 
-/// Clients of an authority made for the occasion; nothing of them is written.
-std::vector<LoadIdentity> MakeIdentities(const std::string& folder, std::size_t count) {
-  const AuthorityPaths paths(folder);
-  const KeyPair authority{ReadWholeFile(paths.certificate), ReadWholeFile(paths.key)};
-  const std::int64_t now = std::time(nullptr);
-  std::vector<LoadIdentity> identities;
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::string key = MakeKey();
-    identities.push_back({authority.certificate,
-                          MakeClientCertificate(authority, key, "load-" + std::to_string(k),
-                                                {now - kDay, now + kDay}),
-                          key});
-  }
-  return identities;
-}
-
-/// The folders that `polykern pki issue` made, in the order of their names.
-std::vector<LoadIdentity> ReadIdentities(const std::string& folder, std::size_t count) {
-  std::vector<std::string> clients;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (fs::exists(entry.path() / "client.key", error)) clients.push_back(entry.path().string());
-  }
-  std::ranges::sort(clients);
-  if (clients.size() < count) {
-    throw Error(folder + ": there are " + std::to_string(clients.size()) +
-                " clients' folders, not " + std::to_string(count) +
-                "; name the folder that holds them (pki/clients), or lower --clients");
-  }
-  std::vector<LoadIdentity> identities;
-  for (std::size_t k = 0; k < count; ++k) {
-    identities.push_back({ReadWholeFile(clients[k] + "/ca.crt"),
-                          ReadWholeFile(clients[k] + "/client.crt"),
-                          ReadWholeFile(clients[k] + "/client.key")});
-  }
-  return identities;
-}
-
 std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::string& folder) {
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments = {"polykern", "serve"};
   const auto add = [&](const char* option, const std::string& value) {
     arguments.insert(arguments.end(), {option, value});
   };
@@ -172,12 +130,13 @@ void Execute(const LoadCommandOptions& o) {
     InitOptions init;
     init.hosts = {"127.0.0.1"};
     InitAuthority(folder->path() + "/pki", init);
-    load.identities = MakeIdentities(folder->path() + "/pki", o.clients);
-    server.emplace(ServeArguments(o, folder->path()));
+    load.identities =
+        MakeClientIdentities(folder->path() + "/pki", "load", o.clients, std::time(nullptr));
+    server.emplace("/proc/self/exe", ServeArguments(o, folder->path()));
     load.server = server->address();
   } else {
     if (o.certificates.empty()) throw Error("--server needs --certificates: the clients' folders");
-    load.identities = ReadIdentities(o.certificates, o.clients);
+    load.identities = ReadClientIdentities(o.certificates, o.clients);
     load.server = o.server;
   }
   const std::size_t before = server ? server->Memory() : 0;

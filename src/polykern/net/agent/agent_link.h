@@ -23,13 +23,18 @@ struct LinkOptions {
 
 /// An agent's connection to its server: connects, and connects again, until destroyed, even if the
 /// server will not have it: certificates are read again each time, and may be better then. A
-/// refusal of one that has been renewed since is none: it comes back with the new one. It carries
-/// bytes and knows nothing of what they mean.
-///
-/// The constructor throws Error if certificates are missing, damaged or out of their time. Send may
-/// be called from any thread.
+/// refusal of one that has been renewed since does not count: it returns with the new one. Carries
+/// bytes and knows nothing of what they mean. Any thread may call anything.
 class AgentLink {
  public:
+  /// What the owner wants after a connection has ended.
+  struct NextAttempt {
+    bool refused = false;  ///< the server will not have this agent, whoever found it out
+    /// When the server wants to see it again, at random between the two; 0: it said nothing.
+    std::chrono::milliseconds earliest{0};
+    std::chrono::milliseconds latest{0};
+  };
+
   /// What the owner does with a connection. Called from the link's threads, one call at a time.
   class Handler {
    public:
@@ -38,26 +43,20 @@ class AgentLink {
     virtual std::string Greet() = 0;
     /// A message came. False: the connection is of no use.
     virtual bool Received(std::string_view bytes) = 0;
-    /// How long the server wants this agent to stay away; 0: it said nothing.
-    virtual std::chrono::milliseconds Wait() = 0;
-    /// The connection ended, or did not come about. `refused`: the server will not have us. True
-    /// if that is so, whoever found it out: the next attempt can wait.
-    virtual bool Lost(const std::string& why, bool refused) = 0;
+    /// The connection ended, or did not come about. `refused`: the server will not have us.
+    virtual NextAttempt Lost(const std::string& why, bool refused) = 0;
   };
 
-  AgentLink(const LinkOptions& options, Handler& handler);
-  ~AgentLink();
-  AgentLink(const AgentLink&) = delete;
-  AgentLink& operator=(const AgentLink&) = delete;
+  virtual ~AgentLink() = default;
 
   /// On the connection of now; dropped if there is none. What waits to be sent is replaced.
-  void Send(std::string bytes);
+  virtual void Send(std::string bytes) = 0;
   /// Likewise, for what matters less: it goes when nothing else waits.
-  void SendAside(std::string bytes);
-
- private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  virtual void SendLowPriority(std::string bytes) = 0;
 };
+
+/// Begins to connect, over gRPC. The handler must outlive the link. Throws Error if certificates
+/// are missing, damaged or out of their time.
+std::unique_ptr<AgentLink> OpenAgentLink(const LinkOptions& options, AgentLink::Handler& handler);
 
 }  // namespace polykern

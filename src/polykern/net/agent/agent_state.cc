@@ -54,11 +54,11 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   message.set_format(kFormat);
   message.mutable_configuration()->insert(state.configuration.begin(), state.configuration.end());
   message.set_client(state.client);
-  message.set_answered(state.answered);
+  message.set_answered(state.next_step);
   message.set_position(state.position.line);
   message.set_input_bytes(state.position.bytes);
   message.set_input_sum(state.position.sum);
-  message.mutable_weights()->Add(state.weights.begin(), state.weights.end());
+  message.mutable_weights()->Add(state.private_state.begin(), state.private_state.end());
   message.set_update(state.update);
   message.set_model(state.model);
   message.set_sum(SumOf(message));

@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "polykern/net/agent/input_position.h"
+#include "polykern/io/input_position.h"
 #include "polykern/net/configuration.h"
 
 namespace polykern {
 
 /// What an agent must not lose: its private state, and the update that may not have arrived.
 struct AgentState {
-  ConfigurationTexts configuration = {};  ///< of the federation it belongs to
-  std::uint64_t client = 0;               ///< its number there
-  std::uint64_t answered = 0;             ///< 1 + the last step it answered; 0: none yet
-  InputPosition position = {};            ///< how far its input was learnt
-  std::vector<double> weights = {};       ///< Clients::Save
-  std::string update = {};                ///< the answer to that step, encoded
-  std::string model = {};                 ///< the model it learnt with, encoded: every block
+  ConfigurationTexts configuration = {};   ///< of the federation it belongs to
+  std::uint64_t client = 0;                ///< its number there
+  std::uint64_t next_step = 0;             ///< the first step that it has not answered
+  InputPosition position = {};             ///< how far its input was learnt
+  std::vector<double> private_state = {};  ///< Clients::Save
+  std::string update = {};                 ///< the answer to the step before, encoded
+  std::string model = {};                  ///< the model it learnt with, encoded: every block
 };
 
 /// Replaces the file as a whole (ReplaceFile), readable by its owner alone. Throws Error.

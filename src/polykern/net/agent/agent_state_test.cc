@@ -36,12 +36,12 @@ TEST_F(AnAgentsState, ComesBackWithEveryBit) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->configuration, some.configuration);
   EXPECT_EQ(back->client, 3U);
-  EXPECT_EQ(back->answered, 9U);
+  EXPECT_EQ(back->next_step, 9U);
   EXPECT_EQ(back->position.line, 1ULL << 40);
   EXPECT_EQ(back->position.bytes, 1ULL << 50);
   EXPECT_EQ(back->position.sum, ~0ULL - 1);
-  EXPECT_EQ(back->weights, some.weights);
-  EXPECT_TRUE(std::signbit(back->weights[1]));
+  EXPECT_EQ(back->private_state, some.private_state);
+  EXPECT_TRUE(std::signbit(back->private_state[1]));
   EXPECT_EQ(back->update, some.update);
   EXPECT_EQ(back->model, some.model);
   struct stat status {};
@@ -67,10 +67,10 @@ TEST_F(AnAgentsState, OfTheFirstFormatIsReadButDoesNotSayWhatItsInputWas) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->configuration, (ConfigurationTexts{{"seed", "7"}}));
   EXPECT_EQ(back->client, 3U);
-  EXPECT_EQ(back->answered, 9U);
+  EXPECT_EQ(back->next_step, 9U);
   EXPECT_EQ(back->position.line, 7U);
   EXPECT_EQ(back->position.bytes, 0U);
-  EXPECT_EQ(back->weights, std::vector{0.5});
+  EXPECT_EQ(back->private_state, std::vector{0.5});
   EXPECT_EQ(back->update, "up");
   EXPECT_EQ(back->model, "mo");
 }

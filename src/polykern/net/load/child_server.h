@@ -8,12 +8,15 @@
 
 namespace polykern {
 
-/// This program's own `serve` as a process, from construction to destruction; it dies with this one
-/// whatever happens. Throws Error, with what it said, if it does not listen.
+/// A program that serves, as a process of its own, from construction to destruction; it dies with
+/// this one whatever happens. Use it from one thread, which must live as long. Throws Error.
 class ChildServer {
  public:
-  /// Arguments of `polykern serve`; its messages on standard error go to ours.
-  explicit ChildServer(const std::vector<std::string>& arguments);
+  /// Runs a program with these words, the first of which is its name, and returns when it has said
+  /// "listening on ADDRESS: ..." in the first line of its output. What it says on standard error
+  /// goes to ours. Throws Error if it says something else, or nothing.
+  ChildServer(const std::string& program, std::vector<std::string> words);
+  /// Asks it to end (SIGTERM), and waits until it has.
   ~ChildServer();
   ChildServer(const ChildServer&) = delete;
   ChildServer& operator=(const ChildServer&) = delete;

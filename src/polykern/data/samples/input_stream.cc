@@ -1,4 +1,4 @@
-#include "federation/input_stream.h"
+#include "polykern/data/samples/input_stream.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTcp = "tcp://";
 
 /// Connects to HOST:PORT; [ADDRESS]:PORT for IPv6.
-int Connect(const std::string& what, const std::string& address) {
+int ConnectTo(const std::string& what, const std::string& address) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (colon == std::string::npos || host.empty() || colon + 1 == address.size()) {
@@ -76,7 +76,7 @@ std::shared_ptr<std::istream> OpenInput(const std::string& what) {
   // Not std::cin, which takes a failure for the end.
   if (what == "-") return std::make_shared<DescriptorStream>(dup(STDIN_FILENO));
   if (what.starts_with(kTcp)) {
-    return std::make_shared<DescriptorStream>(Connect(what, what.substr(kTcp.size())));
+    return std::make_shared<DescriptorStream>(ConnectTo(what, what.substr(kTcp.size())));
   }
   auto file = std::make_shared<std::ifstream>(what);
   if (!*file) throw Error(what + ": cannot be read; check the path");

@@ -1,7 +1,8 @@
-#include "polykern/net/load.h"
+#include "polykern/net/load/load.h"
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,8 @@
 
 #include "polykern/core/error.h"
 #include "polykern/io/folder_testing.h"
-#include "polykern/io/private_files.h"
-#include "polykern/net/pki/authority.h"
-#include "polykern/net/pki/certificates.h"
-#include "polykern/net/server/rounds.h"
-#include "polykern/net/server/server.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/agent/federation_testing.h"
+#include "polykern/net/pki/client_identity.h"
 
 namespace polykern {
 namespace {
@@ -37,66 +34,32 @@ TEST(Percentiles, AreTheSmallestNumberWithThatShareAtOrBelowIt) {
   EXPECT_EQ(Percentile({}, 0.5), 0);
 }
 
-/// A server with an authority of its own, for as many clients as a test likes.
+/// Many clients of a real server.
 class ALoad : public testing::Test {
  protected:
-  ALoad() {
-    InitOptions init;
-    init.hosts = {"127.0.0.1"};
-    InitAuthority(folder_.At("pki"), init);
-    server_options_.listen = "127.0.0.1:0";
-    server_options_.certificates = folder_.At("pki");
-    configuration_.options.kernels = 4;
-    configuration_.options.features = 2;
-    configuration_.problem = {3, 100, 1};
-  }
-
-  void Start() {
-    algorithm_ = MakeAlgorithm(configuration_);
-    store_ = OpenStore(folder_.At("store.db"), ToTexts(configuration_));
-    rounds_.emplace(*algorithm_, *store_, rounds_options_);
-    server_.emplace(server_options_, algorithm_->shape(), *rounds_);
-  }
-
   LoadOptions For(std::size_t clients) const {
-    const AuthorityPaths paths(folder_.At("pki"));
-    const KeyPair authority{ReadWholeFile(paths.certificate), ReadWholeFile(paths.key)};
-    const std::int64_t now = std::time(nullptr);
     LoadOptions load;
-    load.server = server_->address();
+    load.server = federation.address();
     load.patience = milliseconds(20'000);
-    for (std::size_t k = 0; k < clients; ++k) {
-      const std::string key = MakeKey();
-      load.identities.push_back(
-          {authority.certificate,
-           MakeClientCertificate(authority, key, "c" + std::to_string(k), {now - 60, now + 3600}),
-           key});
-    }
+    load.identities = MakeClientIdentities(federation.pki(), "c", clients, std::time(nullptr));
     return load;
   }
 
-  TestFolder folder_;
-  ServerOptions server_options_;
-  RoundsOptions rounds_options_;
-  FederationConfiguration configuration_;
-  std::unique_ptr<Algorithm> algorithm_;
-  std::unique_ptr<Store> store_;
-  std::optional<Rounds> rounds_;
-  std::optional<FederationServer> server_;
+  TestFederation federation;
 };
 
 TEST_F(ALoad, CountsWhatTheServerCounts) {
-  rounds_options_.quorum.count = 5;
-  Start();
+  federation.rounds_options.quorum.count = 5;
+  federation.Start();
   {
     Load load(For(5));
-    EXPECT_EQ(rounds_->status().connected, 5U);
+    EXPECT_EQ(federation.status().connected, 5U);
     load.WaitForSteps(3);
-    EXPECT_GE(rounds_->status().step, 3U);
+    EXPECT_GE(federation.status().step, 3U);
     const LoadFigures figures = load.Measure(milliseconds(300));
     EXPECT_GE(figures.seconds, 0.3);
     EXPECT_GT(figures.steps, 0U);
-    EXPECT_LE(figures.updates, rounds_->status().accepted);
+    EXPECT_LE(figures.updates, federation.status().accepted);
     EXPECT_GE(figures.updates + 5, 5 * (figures.steps - 1));
     EXPECT_EQ(figures.latencies.size(), figures.updates);
     EXPECT_TRUE(std::ranges::is_sorted(figures.latencies));
@@ -105,20 +68,44 @@ TEST_F(ALoad, CountsWhatTheServerCounts) {
     EXPECT_GT(figures.sent_bytes, 16 * figures.updates);
     EXPECT_LT(figures.sent_bytes, 64 * figures.updates);
   }
-  const RoundsStatus status = rounds_->status();
+  const RoundsStatus status = federation.status();
   EXPECT_EQ(status.rejected + status.late + status.duplicates, 0U);
 }
 
 TEST_F(ALoad, SaysWhenThereIsNoRoom) {
-  rounds_options_.most_connected = 2;
-  Start();
+  federation.rounds_options.most_connected = 2;
+  federation.Start();
   EXPECT_THAT(MessageOf([&] { const Load load(For(3)); }), HasSubstr("as many clients"));
 }
 
+TEST_F(ALoad, EndsWhenTheServerDoes) {
+  federation.Start();
+  Load load(For(2));
+  federation.Stop();
+  EXPECT_THROW(load.Measure(milliseconds(20'000)), Error);
+  EXPECT_THROW(load.WaitForSteps(1), Error);
+}
+
+TEST_F(ALoad, LosesPatience) {
+  federation.rounds_options.quorum.count = 3;  // so no step ends
+  federation.Start();
+  LoadOptions options = For(2);
+  options.patience = milliseconds(1'000);
+  Load load(options);
+  EXPECT_EQ(MessageOf([&] { load.WaitForSteps(1); }),
+            "nothing came from the server for 1 s; 2 of 2 clients are welcomed");
+}
+
+TEST_F(ALoad, OfClientsThatAreRefusedSaysWhy) {
+  federation.rounds_options.roster = {"somebody-else"};
+  federation.Start();
+  EXPECT_THAT(MessageOf([&] { const Load load(For(1)); }), HasSubstr("a client of the load: "));
+}
+
 TEST_F(ALoad, SaysWhenNobodyAnswers) {
-  Start();
+  federation.Start();
   LoadOptions load = For(1);
-  server_.reset();
+  federation.Stop();
   EXPECT_THAT(MessageOf([&] { const Load nobody(load); }), HasSubstr("a client of the load"));
 }
 
@@ -156,10 +143,10 @@ class Connection {
 };
 
 TEST_F(ALoad, OfConnectionsThatWantNothingGoesAway) {
-  server_options_.insecure = true;
-  server_options_.hello_time = milliseconds(100);
-  Start();
-  const Connection idle(server_->address());
+  federation.server_options.insecure = true;
+  federation.server_options.hello_time = milliseconds(100);
+  federation.Start();
+  const Connection idle(federation.address());
   idle.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   idle.Send({"\0\0\0\4\0\0\0\0\0", 9});  // settings, none of them
   EXPECT_TRUE(idle.EndsWithin(milliseconds(5'000)));

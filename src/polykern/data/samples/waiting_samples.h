@@ -17,25 +17,10 @@ class WaitingSamples {
   explicit WaitingSamples(std::size_t most) : most_(most) {}
 
   /// A second sample of the same name takes the place of the first, which is forgotten.
-  void Add(const std::string& id, std::vector<float> x) {
-    if (Take(id)) ++forgotten_;
-    samples_.push_back({id, std::move(x)});
-    places_[id] = std::prev(samples_.end());
-    if (samples_.size() <= most_) return;
-    places_.erase(samples_.front().id);
-    samples_.pop_front();
-    ++forgotten_;
-  }
+  void Add(const std::string& id, std::vector<float> x);
 
   /// The sample's inputs; it waits no longer. None if no such sample waits.
-  std::optional<std::vector<float>> Take(const std::string& id) {
-    const auto found = places_.find(id);
-    if (found == places_.end()) return {};
-    std::vector<float> x = std::move(found->second->x);
-    samples_.erase(found->second);
-    places_.erase(found);
-    return x;
-  }
+  std::optional<std::vector<float>> Take(const std::string& id);
 
   std::size_t size() const { return samples_.size(); }
   std::uint64_t forgotten() const { return forgotten_; }

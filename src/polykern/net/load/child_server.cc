@@ -1,4 +1,4 @@
-#include "federation/child_server.h"
+#include "polykern/net/load/child_server.h"
 
 #include <cerrno>
 #include <csignal>
@@ -15,7 +15,7 @@ namespace polykern {
 namespace {
 
 /// Up to the end of the line, or of the output.
-std::string ReadLine(int descriptor) {
+std::string ReadOutputLine(int descriptor) {
   std::string line;
   char c = 0;
   for (;;) {
@@ -28,9 +28,7 @@ std::string ReadLine(int descriptor) {
 
 }  // namespace
 
-ChildServer::ChildServer(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words = {"polykern", "serve"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+ChildServer::ChildServer(const std::string& program, std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -41,13 +39,13 @@ ChildServer::ChildServer(const std::vector<std::string>& arguments) {
   if (process_ == 0) {  // only calls that are safe after a fork
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == parent && dup2(ends[1], STDOUT_FILENO) >= 0) {
-      execv("/proc/self/exe", argv.data());
+      execv(program.c_str(), argv.data());
     }
     _exit(127);
   }
   close(ends[1]);
   output_ = ends[0];
-  const std::string line = process_ > 0 ? ReadLine(output_) : "";
+  const std::string line = process_ > 0 ? ReadOutputLine(output_) : "";
   const std::string begin = "listening on ";
   const std::size_t end = line.find(": ", begin.size());
   if (line.starts_with(begin) && end != std::string::npos) {
@@ -61,7 +59,7 @@ ChildServer::ChildServer(const std::vector<std::string>& arguments) {
 
 ChildServer::~ChildServer() {
   kill(process_, SIGTERM);
-  while (!ReadLine(output_).empty()) {
+  while (!ReadOutputLine(output_).empty()) {
   }
   close(output_);
   waitpid(process_, nullptr, 0);

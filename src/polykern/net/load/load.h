@@ -1,26 +1,26 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "polykern/net/pki/client_identity.h"
+
 namespace polykern {
 
-/// What one client shows and trusts, as PEM texts.
-struct LoadIdentity {
-  std::string authority;
-  std::string certificate;
-  std::string key;
-};
+class LoadClient;
+struct LoadShared;
 
 struct LoadOptions {
-  std::string server = "127.0.0.1:7433";       ///< HOST:PORT
-  std::vector<LoadIdentity> identities = {};   ///< as many clients, each another name
-  std::size_t connecting = 64;                 ///< at once, at most
-  std::chrono::milliseconds patience{60'000};  ///< without any progress, before giving up
-  std::uint64_t seed = 0;                      ///< of the samples
+  std::string server = "127.0.0.1:7433";        ///< HOST:PORT
+  std::vector<ClientIdentity> identities = {};  ///< as many clients, each another name
+  std::size_t connecting = 64;                  ///< at once, at most
+  std::chrono::milliseconds patience{60'000};   ///< without any progress, before giving up
+  std::uint64_t seed = 0;                       ///< of the samples
 };
 
 /// What was seen while it was measured. A client's latency is the time from its update to the next
@@ -36,7 +36,7 @@ struct LoadFigures {
 };
 
 /// Many clients of a federation in one process, each with a connection, a private state and samples
-/// of its own: what it takes to see how a server bears them. They learn as agents do, and keep
+/// of its own: what it takes to see how many a server can handle. They learn as agents do, and keep
 /// nothing on a disk.
 ///
 /// The constructor starts them and returns when all are welcomed; each answers every model at once,
@@ -54,8 +54,13 @@ class Load {
   LoadFigures Measure(std::chrono::milliseconds time);
 
  private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  std::uint64_t Newest() const;
+  void WaitFor(const std::function<bool()>& holds);
+  void End();
+
+  const LoadOptions options_;
+  std::unique_ptr<LoadShared> shared_;
+  std::vector<std::unique_ptr<LoadClient>> clients_;
 };
 
 /// The value below which a share of sorted numbers lies; 0 if there are none.

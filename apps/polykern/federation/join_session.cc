@@ -1,0 +1,127 @@
+#include "federation/join_session.h"
+
+#include <chrono>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "console.h"
+#include "polykern/core/error.h"
+#include "polykern/data/agreed_scale.h"
+#include "polykern/data/samples/agreed_columns.h"
+#include "polykern/data/samples/input_stream.h"
+
+namespace polykern {
+namespace {
+
+void Tell(const std::string& line) {
+  if (!line.empty()) std::cerr << "polykern: " << line << std::endl;
+}
+
+void PrintPrediction(const std::string& id, double prediction, std::uint64_t step) {
+  std::cout << "{\"id\":" << id << ",\"prediction\":" << nlohmann::json(prediction).dump()
+            << ",\"step\":" << step << "}" << std::endl;
+  if (!std::cout) throw Error("standard output cannot be written to");
+}
+
+}  // namespace
+
+JoinSession::JoinSession(const JoinOptions& options) : options_(options), agent_(options.agent) {
+  const InputKind kind = KindOf(options.input);
+  wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
+  can_resume_ = kind == InputKind::kFile;
+  WaitPatiently([&](auto time) {
+    if (!agent_.status().ready) agent_.WaitForStep(time);
+    return agent_.status().ready;
+  });
+  federation_ = agent_.configuration();
+  scale_ = AgreedScale(federation_);
+}
+
+void JoinSession::Run(std::istream& input) {
+  SampleFeed feed(input, InputName(options_.input),
+                  AgreedColumns(federation_, options_.target, options_.id), scale_,
+                  options_.pending);
+  bool broken = false;
+  try {
+    Read(feed);
+  } catch (const BrokenInput& error) {
+    broken = true;
+    Tell(error.Spelled(ShellSpelling) + "; stopped learning");
+  }
+  WaitPatiently([&](auto time) { return agent_.WaitUntilCounted(time); });
+  Summarize(feed.counts());
+  if (broken) {
+    throw Error(InputName(options_.input) +
+                ": not read to its end; start the agent again when it can be");
+  }
+}
+
+void JoinSession::Read(SampleFeed& feed) {
+  Resume(feed);
+  FeedSample sample;
+  while (feed.Next(sample)) {
+    // Beside a stream nothing waits for the server.
+    if (!wait_) Tell(news_.Next(agent_.status()));
+    try {
+      if (!sample.problem.empty()) throw UnusableSample(sample.problem);
+      Use(feed, sample);
+    } catch (const UnusableSample& error) {
+      if (options_.strict) throw;
+      if (sample.seen_before) continue;
+      ++bad_;
+      Tell(error.Spelled(ShellSpelling) + "; skipped");
+    }
+  }
+}
+
+/// Of a file that begins with what an earlier process has learnt, that is not learnt again.
+void JoinSession::Resume(SampleFeed& feed) const {
+  const InputPosition before = agent_.position();
+  if (!can_resume_ || before.line == 0) return;
+  Tell(InputName(options_.input) +
+       (feed.Resume(before)
+            ? ": lines 1 to " + std::to_string(before.line) +
+                  " were learnt before and are passed over"
+            : ": does not begin with what was learnt last; read from its first line"));
+}
+
+void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
+  if (wait_) WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
+  // Also for a label that came late: what can be learnt from is a prediction by the model of now.
+  const AgentPrediction prediction = agent_.Predict(sample.x);
+  if (!sample.late_label) {
+    PrintPrediction(sample.id, scale_.UnscaleLabel(prediction.value), prediction.step);
+  }
+  if (!sample.y) return;
+  // A stream's lines do not come again, but those of a file may that was learnt before it.
+  const InputPosition position = can_resume_ ? sample.read : agent_.position();
+  try {
+    learnt_ += agent_.Learn(*sample.y, position) ? 1 : 0;
+  } catch (const UnusableSample& error) {
+    throw UnusableSample(feed.Place(sample.read) + error.marked());
+  }
+}
+
+/// Waits with `wait(time)` until it gives true, however long, and says why it takes so long.
+void JoinSession::WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const {
+  using Clock = std::chrono::steady_clock;
+  Patience patience(options_.give_up, Clock::now());
+  while (!wait(std::chrono::milliseconds(200))) {
+    for (const std::string& line : patience.Next(agent_.status(), Clock::now())) Tell(line);
+  }
+}
+
+void JoinSession::Summarize(const FeedCounts& counts) const {
+  Tell(Count(counts.samples, "sample") + ", " + std::to_string(learnt_) + " learnt; " +
+       Count(bad_, "bad line") + ", " + Count(counts.clipped, "value") + " clipped; " +
+       std::to_string(counts.waiting) + " still without a label, " +
+       std::to_string(counts.forgotten) + " forgotten");
+  const AgentStatus status = agent_.status();
+  if (status.unlearnt > 0 && !status.finished) {
+    Tell(Count(status.unlearnt, "label") +
+         " not learnt from: a step takes one; with --wait each sample waits for a step");
+  }
+}
+
+}  // namespace polykern

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <string>
+
+#include "polykern/data/samples/sample_feed.h"
+#include "polykern/data/scaling.h"
+#include "polykern/net/agent/agent.h"
+#include "polykern/net/agent/agent_news.h"
+#include "polykern/net/configuration.h"
+
+namespace polykern {
+
+/// Everything `polykern join` can be told.
+struct JoinOptions {
+  AgentOptions agent = {};
+  std::string input = "-";
+  std::string target = {};       ///< column of the label; empty: the federation's, or y
+  std::string id = "id";         ///< column that names a sample
+  bool strict = false;           ///< stops at a bad line
+  std::size_t pending = 10'000;  ///< predictions that may wait for their labels
+  bool wait = false;             ///< every sample waits for a step of its own
+  bool no_wait = false;          ///< not even those of a file
+  double give_up = 0;            ///< seconds without a connection; 0: never
+  double ask_again = 60;         ///< seconds after a refusal
+  double keepalive = 10;         ///< seconds
+};
+
+/// An agent beside its input, from the first model to the input's end: predictions on standard
+/// output, all else on standard error. Throws Error. Use it from one thread.
+class JoinSession {
+ public:
+  /// Returns when there is a model. The options must outlive this.
+  explicit JoinSession(const JoinOptions& options);
+
+  void Run(std::istream& input);
+
+ private:
+  void Read(SampleFeed& feed);
+  void Resume(SampleFeed& feed) const;
+  void Use(const SampleFeed& feed, const FeedSample& sample);
+  void WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const;
+  void Summarize(const FeedCounts& counts) const;
+
+  const JoinOptions& options_;
+  Agent agent_;
+  bool wait_ = false;        // for a step, with every sample
+  bool can_resume_ = false;  // the input is a file that can be read again
+  FederationConfiguration federation_;
+  Scale scale_;
+  ServerNews news_;
+  std::uint64_t learnt_ = 0;
+  std::uint64_t bad_ = 0;
+};
+
+}  // namespace polykern

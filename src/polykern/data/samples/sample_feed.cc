@@ -1,0 +1,88 @@
+#include "polykern/data/samples/sample_feed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns columns, Scale scale,
+                       std::size_t most_waiting)
+    : what_(std::move(what)),
+      dimension_(columns.dimension),
+      reader_(input, what_, std::move(columns)),
+      scale_(std::move(scale)),
+      waiting_(most_waiting) {}
+
+bool SampleFeed::Resume(const InputPosition& learnt) {
+  const bool same = reader_.BeginsWith(learnt);
+  if (same) learnt_lines_ = learnt.line;
+  return same;
+}
+
+bool SampleFeed::Next(FeedSample& sample) {
+  InputSample line;
+  while (reader_.Next(line)) {
+    const bool learnt_before = line.read.line <= learnt_lines_;
+    sample = {.read = line.read, .problem = line.problem, .seen_before = learnt_before};
+    sample.id = line.id;
+    if (!sample.problem.empty()) return true;
+    try {
+      if (line.x.empty()) {
+        TakeLabel(line, sample);
+      } else {
+        TakeSample(line, sample);
+      }
+    } catch (const Error& error) {
+      sample.problem = Place(line.read) + error.marked();
+      return true;
+    }
+    if (!learnt_before) return true;
+  }
+  return false;
+}
+
+void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
+  // Of what was learnt before, only samples that still wait for their labels matter.
+  if (sample.seen_before && (line.y || !line.named)) return;
+  sample.x.resize(dimension_);
+  const std::size_t clipped = scale_.ScaleInputs(line.x, sample.x);
+  if (!std::ranges::all_of(sample.x, [](float value) { return std::isfinite(value); })) {
+    throw Error("an input is too large for a number of 32 bits");
+  }
+  if (!sample.seen_before) {
+    ++samples_;
+    clipped_ += clipped;
+  }
+  if (line.y) {
+    TakeTarget(*line.y, sample);
+  } else if (line.named) {
+    waiting_.Add(line.id, sample.x);
+  }
+}
+
+void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
+  auto x = waiting_.Take(line.id);
+  if (sample.seen_before) return;
+  if (!x) throw Error("no sample " + line.id + " waits for a label");
+  sample.late_label = true;
+  sample.x = std::move(*x);
+  TakeTarget(*line.y, sample);
+}
+
+void SampleFeed::TakeTarget(double y, FeedSample& sample) {
+  clipped_ += scale_.ClipsLabel(y) ? 1 : 0;
+  sample.y = scale_.ScaleLabel(y);
+}
+
+FeedCounts SampleFeed::counts() const {
+  return {samples_, clipped_, waiting_.size(), waiting_.forgotten()};
+}
+
+std::string SampleFeed::Place(const InputPosition& read) const {
+  return what_ + ", line " + std::to_string(read.line) + ": ";
+}
+
+}  // namespace polykern

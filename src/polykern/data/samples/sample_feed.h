@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/data/samples/sample_reader.h"
+#include "polykern/data/samples/waiting_samples.h"
+#include "polykern/data/scaling.h"
+#include "polykern/io/input_position.h"
+
+namespace polykern {
+
+/// What an agent does with a line of its input: predict, and learn if there is a label.
+struct FeedSample {
+  InputPosition read = {};       ///< the input up to this line
+  std::string problem = {};      ///< why the line cannot be used; then x and y mean nothing
+  bool seen_before = false;      ///< an earlier process has told of the problem
+  std::string id = {};           ///< as JSON: what the sample calls itself, or its line
+  bool late_label = false;       ///< x was predicted for before: only the label is new
+  std::vector<float> x = {};     ///< scaled
+  std::optional<double> y = {};  ///< scaled; none: the label is not known yet
+};
+
+struct FeedCounts {
+  std::uint64_t samples = 0;    ///< to predict for
+  std::uint64_t clipped = 0;    ///< inputs and labels outside their range
+  std::uint64_t waiting = 0;    ///< samples whose labels have not come
+  std::uint64_t forgotten = 0;  ///< samples that waited too long for them
+};
+
+/// An agent's input as the samples it predicts for and learns from: read (SampleReader), scaled,
+/// and with labels that came later put back beside their samples. The input must outlive this. Use
+/// it from one thread. Throws as SampleReader does.
+class SampleFeed {
+ public:
+  /// `what` is the input's name, for messages; of more than `most_waiting` samples without a label
+  /// the oldest is forgotten.
+  SampleFeed(std::istream& input, std::string what, SampleColumns columns, Scale scale,
+             std::size_t most_waiting);
+
+  /// The input is a file of which an earlier process has learnt so much, and that is not returned
+  /// again: call it before Next. False, and all is returned, if the input does not begin with that.
+  bool Resume(const InputPosition& learnt);
+
+  /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
+  bool Next(FeedSample& sample);
+
+  FeedCounts counts() const;
+
+  /// "samples.csv, line 7: ": the beginning of a message about this line.
+  std::string Place(const InputPosition& read) const;
+
+ private:
+  void TakeSample(const InputSample& line, FeedSample& sample);
+  void TakeLabel(const InputSample& line, FeedSample& sample);
+  void TakeTarget(double y, FeedSample& sample);
+
+  const std::string what_;
+  const std::size_t dimension_;
+  SampleReader reader_;
+  const Scale scale_;
+  WaitingSamples waiting_;
+  std::uint64_t learnt_lines_ = 0;  // of the input, by an earlier process
+  std::uint64_t samples_ = 0;
+  std::uint64_t clipped_ = 0;
+};
+
+}  // namespace polykern

@@ -1,0 +1,175 @@
+#include "polykern/data/samples/sample_feed.h"
+
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "polykern/io/folder_testing.h"
+
+namespace polykern {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Optional;
+using testing::SizeIs;
+
+/// Inputs from [0, 4] and [-1, 1] to [-1, 1], labels from [10, 30] to [0, 1].
+Scale SomeScale() {
+  Scale scale;
+  scale.kind = Scaling::kRange;
+  scale.features = {{0, 4}, {-1, 1}};
+  scale.target = {10, 30};
+  return scale;
+}
+
+/// A feed over a text.
+struct TextFeed {
+  explicit TextFeed(const std::string& text, std::size_t most_waiting = 10)
+      : input(text),
+        feed(input, "in.csv", {.inputs = {"a", "b"}, .dimension = 2}, SomeScale(), most_waiting) {}
+
+  std::vector<FeedSample> All() {
+    std::vector<FeedSample> all;
+    FeedSample sample;
+    while (feed.Next(sample)) all.push_back(sample);
+    return all;
+  }
+
+  std::istringstream input;
+  SampleFeed feed;
+};
+
+/// Where an agent is that has learnt so many lines of a text.
+InputPosition After(const std::string& text, std::uint64_t line) {
+  TextFeed all(text);
+  FeedSample sample;
+  while (all.feed.Next(sample)) {
+    if (sample.read.line == line) return sample.read;
+  }
+  return {};
+}
+
+TEST(AFeed, GivesScaledSamples) {
+  TextFeed feed("a,b,y\n3,0,15\n");
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].problem, "");
+  EXPECT_EQ(all[0].id, "2");
+  EXPECT_THAT(all[0].x, ElementsAre(0.5F, 0));
+  EXPECT_THAT(all[0].y, Optional(0.25));
+  EXPECT_FALSE(all[0].late_label);
+  EXPECT_EQ(feed.feed.counts().samples, 1U);
+}
+
+TEST(AFeed, PutsALateLabelBesideItsSample) {
+  TextFeed feed("id,a,b,y\nn,3,0,\nm,1,1,20\nn,,,15\n");
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[0].y, std::nullopt);
+  EXPECT_FALSE(all[0].late_label);
+  EXPECT_EQ(all[2].id, "\"n\"");
+  EXPECT_TRUE(all[2].late_label);
+  EXPECT_EQ(all[2].x, all[0].x);
+  EXPECT_THAT(all[2].y, Optional(0.25));
+  EXPECT_EQ(all[2].read.line, 4U);
+  EXPECT_EQ(feed.feed.counts().samples, 2U);
+  EXPECT_EQ(feed.feed.counts().waiting, 0U);
+}
+
+TEST(AFeed, GivesASampleThatNobodyCanNameALabelForToPredictOnly) {
+  TextFeed feed("id,a,b,y\n,3,0,\nn,3,0,\n");
+  EXPECT_THAT(feed.All(), SizeIs(2));
+  EXPECT_EQ(feed.feed.counts().waiting, 1U);  // the one with a name
+}
+
+TEST(AFeed, ForgetsTheOldestOfTooManyThatWait) {
+  TextFeed feed("id,a,b,y\n1,1,0,\n2,2,0,\n1,,,20\n2,,,20\n", 1);
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_EQ(all[2].problem, "in.csv, line 4: no sample \"1\" waits for a label");
+  EXPECT_EQ(all[3].problem, "");
+  EXPECT_EQ(feed.feed.counts().forgotten, 1U);
+}
+
+TEST(AFeed, CountsWhatItClips) {
+  TextFeed feed("id,a,b,y\n,9,-7,99\n,1,0,20\nn,9,0,\nn,,,5\n");
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_THAT(all[0].x, ElementsAre(1, -1));
+  EXPECT_THAT(all[0].y, Optional(1));
+  EXPECT_THAT(all[3].y, Optional(0));
+  EXPECT_EQ(feed.feed.counts().clipped, 3U + 0U + 1U + 1U);
+}
+
+TEST(AFeed, RefusesInputsThatAreNoFloats) {
+  std::istringstream input("a,y\n1e39,1\n1e38,1\n");
+  SampleFeed feed(input, "in.csv", {.inputs = {"a"}, .dimension = 1}, Scale(), 10);
+  FeedSample sample;
+  ASSERT_TRUE(feed.Next(sample));
+  EXPECT_EQ(sample.problem, "in.csv, line 2: an input is too large for a number of 32 bits");
+  EXPECT_FALSE(sample.seen_before);
+  ASSERT_TRUE(feed.Next(sample));
+  EXPECT_EQ(sample.problem, "");
+  EXPECT_EQ(feed.counts().samples, 1U);
+}
+
+TEST(AFeed, PassesProblemsOfTheReaderOn) {
+  TextFeed feed("a,b,y\n1,x,20\n1,0,20\n");
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].problem, "in.csv, line 2: \"x\" in column \"b\" is not a number");
+  EXPECT_EQ(feed.feed.counts().samples, 1U);
+  EXPECT_EQ(feed.feed.Place(all[0].read), "in.csv, line 2: ");
+  EXPECT_THAT(MessageOf([] { TextFeed("a,y\n1,2\n").All(); }), HasSubstr("no column \"b\""));
+}
+
+TEST(AFeed, ResumesBehindWhatWasLearnt) {
+  const std::string text = "a,b,y\n1,0,20\n2,0,20\n3,0,20\n";
+  TextFeed feed(text);
+  ASSERT_TRUE(feed.feed.Resume(After(text, 3)));
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].read.line, 4U);
+  EXPECT_EQ(feed.feed.counts().samples, 1U);
+}
+
+TEST(AFeed, DoesNotResumeInAnotherFile) {
+  const std::string text = "a,b,y\n1,0,20\n2,0,20\n";
+  TextFeed feed("a,b,y\n1,0,21\n2,0,20\n");
+  EXPECT_FALSE(feed.feed.Resume(After(text, 2)));
+  EXPECT_THAT(feed.All(), SizeIs(2));
+}
+
+TEST(AFeed, StillKnowsWhoWaitsWhenItResumes) {
+  const std::string text =
+      "id,a,b,y\nkept,3,0,\ngiven,1,0,\ngiven,,,20\n,9,9,99\nlast,1,0,20\nkept,,,15\n";
+  TextFeed feed(text);
+  ASSERT_TRUE(feed.feed.Resume(After(text, 6)));
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_TRUE(all[0].late_label);
+  EXPECT_THAT(all[0].x, ElementsAre(0.5F, 0));
+  EXPECT_EQ(feed.feed.counts().samples, 0U);
+  EXPECT_EQ(feed.feed.counts().clipped, 0U);  // what was clipped then was counted then
+  EXPECT_EQ(feed.feed.counts().waiting, 0U);
+}
+
+TEST(AFeed, MarksProblemsThatAnEarlierProcessTold) {
+  const std::string text = "id,a,b,y\n,bad,0,20\n,1,0,20\n,bad,0,20\n";
+  TextFeed feed(text);
+  ASSERT_TRUE(feed.feed.Resume(After(text, 3)));
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_TRUE(all[0].seen_before);
+  EXPECT_THAT(all[0].problem, HasSubstr("line 2"));
+  EXPECT_FALSE(all[1].seen_before);
+  EXPECT_THAT(all[1].problem, HasSubstr("line 4"));
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <istream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polykern/data/samples/input_lines.h"
+#include "polykern/io/input_position.h"
+
+namespace polykern {
+
+/// A line of an agent's input: a sample with its label, a sample without, or the label of an
+/// earlier sample.
+struct InputSample {
+  InputPosition read = {};       ///< the input up to this line; the header has a number, too
+  std::string problem = {};      ///< what is wrong with the line; then the rest means nothing
+  std::string id = {};           ///< as JSON: what the line calls itself, or its number
+  bool named = false;            ///< the line calls itself so: its label may come later
+  std::vector<double> x = {};    ///< inputs, not scaled; empty: y is an earlier sample's label
+  std::optional<double> y = {};  ///< the label, not scaled; none if the line has none
+};
+
+/// What the columns of an input are called, and how many inputs a sample has.
+struct SampleColumns {
+  std::vector<std::string> inputs = {};  ///< in order; empty: they have no names
+  std::size_t dimension = 0;             ///< how many inputs there are
+  std::string target = "y";              ///< column of the label
+  std::string id = "id";                 ///< column of the line's name, if there is one
+};
+
+/// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
+/// The first line tells which. If the inputs have no names, they are all columns but label and name
+/// (CSV), or the list "x" (JSON). A line with a name and a label but no input at all is the label
+/// of the sample of that name. Takes any bytes, and no more memory than a line of
+/// InputLines::kLongest needs. The input must outlive the reader. Use it from one thread.
+class SampleReader {
+ public:
+  static constexpr std::size_t kLongestId = 256;
+
+  /// `what` is the input's name, for messages.
+  SampleReader(std::istream& input, std::string what, SampleColumns columns);
+
+  /// As InputLines::BeginsWith.
+  bool BeginsWith(const InputPosition& before) { return lines_.BeginsWith(before); }
+
+  /// The next line that is not blank; false at the end. Throws Error if the header lacks a column,
+  /// and BrokenInput as InputLines::Next does.
+  bool Next(InputSample& sample);
+
+ private:
+  void TakeHeader();
+  void FindColumns();
+  void TakeRow(InputSample& sample) const;
+  void TakeObject(InputSample& sample) const;
+  std::optional<std::size_t> Find(const std::string& name) const;
+
+  const std::string what_;
+  const SampleColumns wanted_;
+  InputLines lines_;
+  bool started_ = false;
+  bool json_ = false;
+  char delimiter_ = ',';
+  std::vector<std::string> names_;    // CSV: of all columns
+  std::vector<std::size_t> columns_;  // CSV: where the inputs are
+  std::size_t target_column_ = 0;
+  std::optional<std::size_t> id_column_;
+};
+
+}  // namespace polykern

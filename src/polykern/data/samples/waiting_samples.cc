@@ -1,0 +1,27 @@
+#include "polykern/data/samples/waiting_samples.h"
+
+#include <iterator>
+#include <utility>
+
+namespace polykern {
+
+void WaitingSamples::Add(const std::string& id, std::vector<float> x) {
+  if (Take(id)) ++forgotten_;
+  samples_.push_back({id, std::move(x)});
+  places_[id] = std::prev(samples_.end());
+  if (samples_.size() <= most_) return;
+  places_.erase(samples_.front().id);
+  samples_.pop_front();
+  ++forgotten_;
+}
+
+std::optional<std::vector<float>> WaitingSamples::Take(const std::string& id) {
+  const auto found = places_.find(id);
+  if (found == places_.end()) return {};
+  std::vector<float> x = std::move(found->second->x);
+  samples_.erase(found->second);
+  places_.erase(found);
+  return x;
+}
+
+}  // namespace polykern

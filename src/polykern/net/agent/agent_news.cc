@@ -1,0 +1,47 @@
+#include "polykern/net/agent/agent_news.h"
+
+#include <array>
+#include <cstdio>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+
+std::string ServerNews::Next(const AgentStatus& status) {
+  if (status.connected) {
+    const bool was_away = !told_.empty();
+    told_.clear();
+    return was_away ? "connected again" : "";
+  }
+  // A failure is told whenever it is another one; what else keeps it away, once.
+  const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
+  if (failure.empty() ? !told_.empty() || status.trouble.empty() : failure == told_) return {};
+  told_ = failure.empty() ? status.trouble : failure;
+  return told_ + "; predicting with the model of step " + std::to_string(status.step) +
+         ", and trying again";
+}
+
+std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {
+  constexpr std::chrono::seconds kSilence{10};
+  std::vector<std::string> lines;
+  if (status.connected) connected_ = now;
+  if (!status.trouble.empty() && status.trouble != trouble_) {
+    trouble_ = status.trouble;
+    lines.push_back(trouble_ + "; trying again");
+  }
+  if (status.connected && !told_to_wait_ && now - began_ > kSilence) {
+    told_to_wait_ = true;
+    lines.push_back("waiting: step " + std::to_string(status.step) +
+                    " has not ended; the server's log says for whom");
+  }
+  const std::chrono::duration<double> away = now - connected_;
+  if (give_up_ > 0 && away.count() > give_up_) {
+    std::array<char, 32> seconds{};
+    std::snprintf(seconds.data(), seconds.size(), "%.1f", give_up_);
+    throw Error("no connection for " + std::string(seconds.data()) +
+                " s: " + (trouble_.empty() ? "the server does not answer" : trouble_));
+  }
+  return lines;
+}
+
+}  // namespace polykern

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "polykern/net/agent/agent_status.h"
+
+namespace polykern {
+
+/// What to tell somebody who runs an agent and does not wait for its server: each change once.
+/// Knows no clock. Use it from one thread.
+class ServerNews {
+ public:
+  /// One line; empty: nothing new. Options in it are spelled for a shell.
+  std::string Next(const AgentStatus& status);
+
+ private:
+  std::string told_;  // why the server is away, while it is
+};
+
+/// What to tell somebody who waits for an agent's server, and when to stop waiting. Is told what
+/// time it is. Use it from one thread.
+class Patience {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `give_up`: seconds without a connection; 0: never.
+  Patience(double give_up, Time now) : give_up_(give_up), began_(now), connected_(now) {}
+
+  /// Lines to tell, each reason once. Throws Error when there was no connection for too long.
+  std::vector<std::string> Next(const AgentStatus& status, Time now);
+
+ private:
+  const double give_up_;
+  const Time began_;
+  Time connected_;  // last
+  bool told_to_wait_ = false;
+  std::string trouble_;  // that was told last
+};
+
+}  // namespace polykern

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "polykern/net/agent/agent_rounds_internal.h"
+
+namespace polykern {
+
+AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t client)
+    : configuration(what),
+      algorithm(MakeAlgorithm(what)),
+      clients(*algorithm, client, 1),
+      round(*algorithm),
+      score(1, algorithm->experts()) {}
+
+AgentRounds::AgentRounds(AgentState saved, const std::string& what) {
+  learner_.emplace(FromTexts(saved.configuration), saved.client);
+  learner_->clients.Load(saved.private_state);
+  const ServerMessage model = DecodeServerMessage(saved.model);
+  const auto* change = std::get_if<ModelChange>(&model);
+  if (change == nullptr) throw Error(what + ": damaged; remove it to begin anew");
+  state_ = std::move(saved);
+  Apply(*change);
+}
+
+std::string AgentRounds::Take(const Welcome& welcome) {
+  if (welcome.version < kOldestProtocolVersion || welcome.version > kProtocolVersion) {
+    throw WrongFederation("the server speaks version " + std::to_string(welcome.version) +
+                          " of the protocol, this agent " + std::to_string(kProtocolVersion) +
+                          "; update the older side");
+  }
+  Meet(welcome);
+  Apply(welcome.model);
+  const std::uint64_t step = model_->step;
+  if (step + 1 < state_.next_step) {  // the server went back to an old copy
+    state_.next_step = step;
+    state_.update.clear();
+  }
+  uses_late_ = welcome.uses_late;
+  uncounted_ = state_.update.empty() ? state_.next_step : welcome.answered;
+  // The last update again, unless it counts already or is of no use any more.
+  const bool again =
+      uncounted_ < state_.next_step && !finished_ && (uses_late_ || step + 1 == state_.next_step);
+  return again ? state_.update : "";
+}
+
+/// The first welcome says what the federation is; every later one must say the same.
+void AgentRounds::Meet(const Welcome& welcome) {
+  if (!learner_) {
+    try {
+      learner_.emplace(FromTexts(welcome.configuration), welcome.client);
+    } catch (const Error& error) {
+      throw WrongFederation(error);
+    }
+    state_.configuration = welcome.configuration;
+    state_.client = welcome.client;
+    return;
+  }
+  std::string difference = Differences(state_.configuration, welcome.configuration);
+  if (difference.empty() && state_.client != welcome.client) {
+    difference =
+        "client: " + std::to_string(state_.client) + " -> " + std::to_string(welcome.client);
+  }
+  if (difference.empty()) return;
+  throw WrongFederation("the server's federation is not the one this agent has learnt with (" +
+                        difference + "); use another state file");
+}
+
+void AgentRounds::Take(const ModelChange& change) {
+  assert(learner_);
+  Apply(change);
+}
+
+std::string AgentRounds::Take(const Verdict& verdict) {
+  uncounted_ = std::max(uncounted_, verdict.step + 1);  // or it never will be counted
+  if (verdict.accepted) return {};
+  ++rejected_;
+  return "the server rejected the update of step " + std::to_string(verdict.step) + ": " +
+         verdict.reason;
+}
+
+void AgentRounds::Apply(const ModelChange& change) {
+  // A copy: a prediction may be waiting for its label with the old one.
+  auto next = std::make_shared<Broadcast>(model_ != nullptr ? *model_ : Broadcast());
+  ApplyModel(learner_->algorithm->shape(), change, *next);
+  model_ = std::move(next);
+  finished_ = change.finished;
+}
+
+/// A step is answered once; and where late updates count, the last one must be on the server's
+/// disk: so each of them is, whoever is killed.
+bool AgentRounds::MayAnswer(const Broadcast& model) const {
+  return model.step >= state_.next_step && (!uses_late_ || uncounted_ >= state_.next_step);
+}
+
+AgentPrediction AgentRounds::Predict(std::span<const float> x) {
+  assert(has_model());
+  const std::size_t dimension = learner_->configuration.problem.dimension;
+  if (x.size() != dimension) {
+    throw Error("a sample has " + std::to_string(x.size()) + " inputs, the federation works with " +
+                std::to_string(dimension));
+  }
+  predicted_ = model_;  // Learn needs the same one, whatever comes meanwhile
+  x_.assign(x.begin(), x.end());
+  PredictAgain();
+  const double f = learner_->round.predictions()[0];
+  return {learner_->algorithm->loss().Predicted(f), predicted_->step};
+}
+
+void AgentRounds::PredictAgain() {
+  learner_->round.Predict(*predicted_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
+}
+
+std::optional<std::string> AgentRounds::Learn(double y, const InputPosition& position,
+                                              const Keep& keep) {
+  assert(predicted_ != nullptr);
+  if (finished_ || !MayAnswer(*predicted_)) {
+    predicted_.reset();
+    ++unlearnt_;
+    return {};
+  }
+  const double f = learner_->round.predictions()[0];
+  const std::vector<double> before = learner_->clients.Save();
+  try {
+    const Updates& updates = learner_->round.Learn(std::array{y});
+    CheckLearnt(updates);
+    AgentState next = state_;
+    next.next_step = updates.step + 1;
+    next.position = position;
+    next.private_state = learner_->clients.Save();
+    next.update = Encode(updates);
+    if (keep) {
+      next.model = EncodeModel(*predicted_);
+      keep(next);
+    }
+    state_ = std::move(next);
+  } catch (const Error&) {  // as if Learn had not been called: it may be called again
+    learner_->clients.Load(before);
+    PredictAgain();
+    throw;
+  }
+  predicted_.reset();
+  ++learnt_;
+  Score(f, y);
+  return state_.update;
+}
+
+/// What the server would not take is not sent, nor is the state that it left behind kept.
+void AgentRounds::CheckLearnt(const Updates& updates) const {
+  try {
+    CheckUpdates(learner_->algorithm->shape(), updates);
+    const auto finite = [](double value) { return std::isfinite(value); };
+    if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
+  } catch (const Error& error) {
+    throw UnusableSample(std::string("its label cannot be learnt from: ") + error.marked());
+  }
+}
+
+std::string AgentRounds::EncodeModel(const Broadcast& model) const {
+  const ModelShape& shape = learner_->algorithm->shape();
+  std::vector<std::uint32_t> all(shape.blocks);
+  std::iota(all.begin(), all.end(), 0U);
+  return Encode(TakeBlocks(shape, model, std::move(all)));
+}
+
+void AgentRounds::Score(double f, double y) {
+  const Loss& loss = learner_->algorithm->loss();
+  const double error = loss.Predicted(f) - y;
+  Scoreboard& score = learner_->score;
+  score.Record(0, error * error, loss.Value(f, y), learner_->round.KernelLosses(0));
+  const auto steps = static_cast<double>(score.Steps(0));
+  report_ = {score.Steps(0), score.SquaredError(0) / steps,
+             learner_->algorithm->experts() > 0 ? score.Regret(0) : 0};
+}
+
+AgentStatus AgentRounds::status() const {
+  AgentStatus status;
+  status.ready = has_model();
+  status.finished = finished_;
+  status.step = has_model() ? model_->step : 0;
+  status.client = state_.client;
+  status.learnt = learnt_;
+  status.unlearnt = unlearnt_;
+  status.rejected = rejected_;
+  status.report = report_;
+  return status;
+}
+
+}  // namespace polykern

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polykern/core/error.h"
+#include "polykern/core/metrics.h"
+#include "polykern/federation/client.h"
+#include "polykern/io/input_position.h"
+#include "polykern/net/agent/agent_state.h"
+#include "polykern/net/agent/agent_status.h"
+#include "polykern/net/configuration.h"
+#include "polykern/net/wire.h"
+
+namespace polykern {
+
+/// The server's federation is not one that this agent can take part in, until somebody does
+/// something about it.
+class WrongFederation : public Error {
+ public:
+  using Error::Error;
+  explicit WrongFederation(const Error& why) : Error(why) {}
+};
+
+/// A federation's rounds as an agent sees them: what it has learnt, the newest model, and which
+/// steps it has answered. Knows no connection, no file and no clock: it is told what the server
+/// says, and gives what is to be sent and kept. Use it from one thread at a time.
+class AgentRounds {
+ public:
+  /// Takes a state to be kept; if it throws, nothing is learnt.
+  using Keep = std::function<void(const AgentState&)>;
+
+  /// An agent that has learnt nothing yet.
+  AgentRounds() = default;
+  /// Resumes from what an earlier process kept; `what` names it in messages. Throws Error.
+  AgentRounds(AgentState saved, const std::string& what);
+
+  // What the server says. All throw Error for what does not fit; the model stays what it was then.
+
+  /// Returns the update that has to be sent again; empty: none. Throws WrongFederation.
+  std::string Take(const Welcome& welcome);
+  /// Needs a welcome before it.
+  void Take(const ModelChange& change);
+  /// Returns what is wrong; empty: nothing.
+  std::string Take(const Verdict& verdict);
+
+  // What the agent does.
+
+  /// What it tells the server first.
+  Hello hello() const { return {kProtocolVersion, state_.next_step}; }
+
+  bool has_model() const { return model_ != nullptr; }
+  /// Is there a model that is not answered? Also true at the federation's end.
+  bool HasStep() const { return has_model() && (finished_ || MayAnswer(*model_)); }
+  /// Is the server past the last step that was answered? Also true at the federation's end.
+  bool IsCounted() const { return state_.next_step == 0 || HasStep(); }
+
+  /// Needs a model. Throws Error for a wrong number of inputs.
+  AgentPrediction Predict(std::span<const float> x);
+
+  /// Learns from the label of the last prediction, which must not be learnt yet. Returns the update
+  /// to be sent, encoded; none, and nothing is learnt, if its step is answered or the federation at
+  /// its end. `keep`, unless empty, gets the new state before anything else sees it. Throws
+  /// UnusableSample, and whatever `keep` throws: then Learn may be called again.
+  std::optional<std::string> Learn(double y, const InputPosition& position, const Keep& keep);
+
+  /// Needs a model.
+  const FederationConfiguration& configuration() const { return learner_->configuration; }
+  const InputPosition& position() const { return state_.position; }
+  /// All but the connection's part of it.
+  AgentStatus status() const;
+
+ private:
+  /// What learning needs; made when the federation is known.
+  struct Learner {
+    Learner(const FederationConfiguration& what, std::uint64_t client);
+
+    FederationConfiguration configuration;
+    std::unique_ptr<Algorithm> algorithm;
+    Clients clients;
+    ClientRound round;
+    Scoreboard score;
+  };
+
+  bool MayAnswer(const Broadcast& model) const;
+  void Meet(const Welcome& welcome);
+  void Apply(const ModelChange& change);
+  void PredictAgain();
+  void CheckLearnt(const Updates& updates) const;
+  std::string EncodeModel(const Broadcast& model) const;
+  void Score(double f, double y);
+
+  AgentState state_;
+  std::optional<Learner> learner_;
+  std::shared_ptr<const Broadcast> model_;      // the newest; a prediction may hold the one before
+  std::shared_ptr<const Broadcast> predicted_;  // that of the last prediction, until its label came
+  std::vector<float> x_;                        // of the last prediction
+  bool uses_late_ = false;       // the server counts late updates, and says which are on its disk
+  std::uint64_t uncounted_ = 0;  // the first step whose update is not known to be there
+  bool finished_ = false;
+  std::uint64_t learnt_ = 0;
+  std::uint64_t unlearnt_ = 0;
+  std::uint64_t rejected_ = 0;
+  ClientReport report_;
+};
+
+}  // namespace polykern

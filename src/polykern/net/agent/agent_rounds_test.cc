@@ -1,0 +1,308 @@
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "polykern/io/folder_testing.h"
+#include "polykern/net/agent/agent_rounds_internal.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::array<float, 3> kX = {0.1F, -0.2F, 0.3F};
+
+/// A server's messages, made by hand, and an agent that gets them.
+class AgentRoundsTest : public testing::Test {
+ protected:
+  AgentRoundsTest() {
+    configuration.options.kernels = 4;
+    configuration.options.features = 2;
+    configuration.options.kernels_per_upload = 2;
+    configuration.problem = {3, 100, 1};
+    algorithm = MakeAlgorithm(configuration);
+  }
+
+  /// A model with a number in it that only this step has.
+  Broadcast ModelOf(std::uint64_t step) const {
+    Broadcast model;
+    model.step = step;
+    model.model.assign(algorithm->shape().model_size(), 0.01F * static_cast<float>(step));
+    return model;
+  }
+  ModelChange Change(std::uint64_t step, bool finished = false) const {
+    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3});
+    change.finished = finished;
+    return change;
+  }
+  Welcome WelcomeAt(std::uint64_t step, std::uint64_t answered = 0, bool uses_late = false) const {
+    return {.client = 7,
+            .configuration = ToTexts(configuration),
+            .model = Change(step),
+            .answered = answered,
+            .uses_late = uses_late};
+  }
+  /// Predicts and learns; the update that would be sent.
+  static std::string Answer(AgentRounds& rounds, double y = 0.5) {
+    rounds.Predict(kX);
+    const auto update = rounds.Learn(y, {}, {});
+    EXPECT_TRUE(update);
+    return update.value_or("");
+  }
+  static std::uint64_t StepOf(const std::string& update) {
+    return std::get<Updates>(DecodeClientMessage(update)).step;
+  }
+
+  FederationConfiguration configuration;
+  std::unique_ptr<Algorithm> algorithm;
+};
+
+TEST_F(AgentRoundsTest, BeginWithoutAModel) {
+  const AgentRounds rounds;
+  EXPECT_FALSE(rounds.has_model());
+  EXPECT_FALSE(rounds.HasStep());
+  EXPECT_TRUE(rounds.IsCounted());  // nothing waits to be
+  EXPECT_EQ(rounds.hello().next_step, 0U);
+  EXPECT_EQ(rounds.hello().version, kProtocolVersion);
+  EXPECT_FALSE(rounds.status().ready);
+}
+
+TEST_F(AgentRoundsTest, PredictAndLearnAsAClientOfTheFederationDoes) {
+  AgentRounds rounds;
+  EXPECT_EQ(rounds.Take(WelcomeAt(0)), "");
+  Clients client(*algorithm, 7, 1);
+  ClientRound twin(*algorithm);
+  double squared_error = 0;
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    if (step > 0) rounds.Take(Change(step));
+    const Broadcast model = ModelOf(step);
+    std::array<float, 3> x = kX;
+    x[0] = 0.05F * static_cast<float>(step);
+    const double y = 0.5 + 0.02 * static_cast<double>(step);
+
+    const AgentPrediction prediction = rounds.Predict(x);
+    twin.Predict(model, client, 0, x, std::array<std::uint8_t, 1>{1});
+    EXPECT_EQ(prediction.step, step);
+    EXPECT_EQ(prediction.value, algorithm->loss().Predicted(twin.predictions()[0]));
+    EXPECT_EQ(rounds.Learn(y, {}, {}), Encode(twin.Learn(std::array{y})));
+    squared_error += std::pow(prediction.value - y, 2);
+  }
+  const AgentStatus status = rounds.status();
+  EXPECT_EQ(status.learnt, 20U);
+  EXPECT_EQ(status.unlearnt, 0U);
+  EXPECT_EQ(status.client, 7U);
+  EXPECT_EQ(status.report.predictions, 20U);
+  EXPECT_NEAR(status.report.squared_error, squared_error / 20, 1e-12);
+}
+
+TEST_F(AgentRoundsTest, AnswerAStepOnce) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(5));
+  EXPECT_TRUE(rounds.HasStep());
+  EXPECT_EQ(StepOf(Answer(rounds)), 5U);
+  EXPECT_EQ(rounds.hello().next_step, 6U);
+  EXPECT_FALSE(rounds.HasStep());
+  EXPECT_FALSE(rounds.IsCounted());
+  rounds.Predict(kX);
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}), std::nullopt);
+  EXPECT_EQ(rounds.status().unlearnt, 1U);
+  rounds.Take(Change(6));
+  EXPECT_TRUE(rounds.HasStep());
+  EXPECT_TRUE(rounds.IsCounted());
+  EXPECT_EQ(StepOf(Answer(rounds)), 6U);
+}
+
+TEST_F(AgentRoundsTest, LearnWithTheModelThatPredictedWhateverCameMeanwhile) {
+  AgentRounds rounds;
+  AgentRounds twin;
+  rounds.Take(WelcomeAt(1));
+  twin.Take(WelcomeAt(1));
+  const AgentPrediction prediction = rounds.Predict(kX);
+  rounds.Take(Change(2));
+  EXPECT_EQ(prediction.step, 1U);
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+  EXPECT_TRUE(rounds.HasStep());  // the second step is not answered
+}
+
+TEST_F(AgentRoundsTest, EndWithTheFederation) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(1));
+  Answer(rounds);
+  rounds.Take(Change(2, true));
+  EXPECT_TRUE(rounds.status().finished);
+  EXPECT_TRUE(rounds.HasStep());
+  EXPECT_TRUE(rounds.IsCounted());
+  rounds.Predict(kX);
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}), std::nullopt);
+}
+
+TEST_F(AgentRoundsTest, RefuseSamplesOfAnotherSize) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(0));
+  EXPECT_EQ(MessageOf([&] {
+              rounds.Predict(std::array{1.0F, 2.0F});
+            }),
+            "a sample has 2 inputs, the federation works with 3");
+}
+
+TEST_F(AgentRoundsTest, TakeBackWhatCannotBeLearntFrom) {
+  AgentRounds rounds;
+  AgentRounds twin;
+  rounds.Take(WelcomeAt(0));
+  twin.Take(WelcomeAt(0));
+  rounds.Predict(kX);
+  for (const double bad : {1e300, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    EXPECT_THROW(rounds.Learn(bad, {}, {}), UnusableSample) << bad;
+    EXPECT_THAT(MessageOf([&] { rounds.Learn(bad, {}, {}); }),
+                HasSubstr("its label cannot be learnt from: "));
+  }
+  EXPECT_EQ(rounds.status().learnt, 0U);
+  EXPECT_EQ(rounds.hello().next_step, 0U);
+  // The same sample may get another label, as if nothing had happened.
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+}
+
+TEST_F(AgentRoundsTest, LearnNothingThatIsNotKept) {
+  AgentRounds rounds;
+  AgentRounds twin;
+  rounds.Take(WelcomeAt(0));
+  twin.Take(WelcomeAt(0));
+  rounds.Predict(kX);
+  const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
+  EXPECT_EQ(MessageOf([&] { rounds.Learn(0.5, {}, no_room); }), "the disk is full");
+  EXPECT_EQ(rounds.hello().next_step, 0U);
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+}
+
+TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
+  AgentRounds first;
+  AgentState kept;
+  const auto keep = [&](const AgentState& state) { kept = state; };
+  first.Take(WelcomeAt(0));
+  first.Predict(kX);
+  const auto update = first.Learn(0.9, {.line = 4, .bytes = 40, .sum = 400}, keep);
+  EXPECT_EQ(kept.update, update);
+  EXPECT_EQ(kept.next_step, 1U);
+
+  AgentRounds second(kept, "a.state");
+  EXPECT_TRUE(second.has_model());  // it can predict before it is connected
+  EXPECT_FALSE(second.HasStep());
+  EXPECT_EQ(second.position().line, 4U);
+  EXPECT_EQ(second.position().bytes, 40U);
+  EXPECT_EQ(second.hello().next_step, 1U);
+  EXPECT_EQ(second.configuration().problem.dimension, 3U);
+  first.Take(Change(1));
+  second.Take(WelcomeAt(1, 1));
+  EXPECT_EQ(Answer(second), Answer(first));  // with the private state of the first
+}
+
+TEST_F(AgentRoundsTest, DoNotResumeFromNonsense) {
+  AgentRounds rounds;
+  AgentState kept;
+  rounds.Take(WelcomeAt(0));
+  rounds.Predict(kX);
+  rounds.Learn(0.5, {}, [&](const AgentState& state) { kept = state; });
+  AgentState bad = kept;
+  bad.model = Encode(Busy{});
+  EXPECT_EQ(MessageOf([&] { AgentRounds(bad, "a.state"); }),
+            "a.state: damaged; remove it to begin anew");
+  bad = kept;
+  bad.private_state.pop_back();
+  EXPECT_THROW(AgentRounds(bad, "a.state"), Error);
+  bad = kept;
+  bad.configuration.erase("algorithm");
+  EXPECT_THROW(AgentRounds(bad, "a.state"), Error);
+}
+
+TEST_F(AgentRoundsTest, SendAnUpdateAgainThatIsNotCounted) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(3));
+  const std::string update = Answer(rounds);
+  EXPECT_EQ(rounds.Take(WelcomeAt(3, 3)), update);        // the step is still open
+  EXPECT_EQ(rounds.Take(WelcomeAt(3, 4)), "");            // it counts already
+  EXPECT_EQ(rounds.Take(WelcomeAt(4, 3)), "");            // too late: of no use
+  EXPECT_EQ(rounds.Take(WelcomeAt(4, 3, true)), update);  // unless late ones count
+}
+
+TEST_F(AgentRoundsTest, WaitForTheLastUpdateWhereLateOnesCount) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(3, 0, true));
+  Answer(rounds);
+  rounds.Take(Change(9));
+  EXPECT_FALSE(rounds.HasStep());  // a newer model is not enough
+  EXPECT_FALSE(rounds.IsCounted());
+  EXPECT_EQ(rounds.Take(Verdict{.step = 3, .accepted = true}), "");
+  EXPECT_TRUE(rounds.HasStep());
+  EXPECT_TRUE(rounds.IsCounted());
+  EXPECT_EQ(StepOf(Answer(rounds)), 9U);
+}
+
+TEST_F(AgentRoundsTest, CountWhatTheServerRejects) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(3, 0, true));
+  Answer(rounds);
+  EXPECT_EQ(rounds.Take(Verdict{.step = 3, .accepted = false, .reason = "too large"}),
+            "the server rejected the update of step 3: too large");
+  EXPECT_EQ(rounds.status().rejected, 1U);
+  rounds.Take(Change(4));
+  EXPECT_TRUE(rounds.HasStep());  // it does not wait for what will never be counted
+}
+
+TEST_F(AgentRoundsTest, BeginAgainWhereAServerIsThatWentBackToAnOldCopy) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(8));
+  Answer(rounds);
+  EXPECT_EQ(rounds.Take(WelcomeAt(2, 2)), "");
+  EXPECT_EQ(rounds.hello().next_step, 2U);
+  EXPECT_EQ(StepOf(Answer(rounds)), 2U);
+}
+
+TEST_F(AgentRoundsTest, WantNoOtherFederation) {
+  AgentRounds rounds;
+  Welcome other = WelcomeAt(0);
+  other.version = kProtocolVersion + 1;
+  EXPECT_THROW(rounds.Take(other), WrongFederation);
+  EXPECT_THAT(MessageOf([&] { rounds.Take(other); }), HasSubstr("update the older side"));
+  other.version = 0;
+  EXPECT_THROW(rounds.Take(other), WrongFederation);
+
+  other = WelcomeAt(0);
+  other.configuration["algorithm"] = "telepathy";
+  EXPECT_THROW(rounds.Take(other), WrongFederation);
+  EXPECT_FALSE(rounds.has_model());
+
+  rounds.Take(WelcomeAt(0));
+  other = WelcomeAt(1);
+  other.client = 8;
+  EXPECT_THAT(MessageOf([&] { rounds.Take(other); }),
+              HasSubstr("(client: 7 -> 8); use another state file"));
+  configuration.problem.seed += 1;
+  other = WelcomeAt(1);
+  EXPECT_THROW(rounds.Take(other), WrongFederation);
+  EXPECT_THAT(MessageOf([&] { rounds.Take(other); }), HasSubstr("seed: "));
+  EXPECT_EQ(rounds.status().step, 0U);
+}
+
+TEST_F(AgentRoundsTest, KeepTheirModelWhenAChangeDoesNotFit) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeAt(1));
+  ModelChange bad = Change(2);
+  bad.values[0] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(rounds.Take(bad), Error);
+  bad = Change(2);
+  bad.blocks[0] = 99;
+  EXPECT_THROW(rounds.Take(bad), Error);
+  EXPECT_EQ(rounds.status().step, 1U);
+  AgentRounds twin;
+  twin.Take(WelcomeAt(1));
+  EXPECT_EQ(rounds.Predict(kX).value, twin.Predict(kX).value);
+}
+
+}  // namespace
+}  // namespace polykern

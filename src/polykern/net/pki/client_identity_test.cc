@@ -1,0 +1,104 @@
+#include "polykern/net/pki/client_identity.h"
+
+#include <ctime>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "polykern/io/folder_testing.h"
+#include "polykern/io/private_files.h"
+#include "polykern/net/pki/admission.h"
+#include "polykern/net/pki/authority.h"
+#include "polykern/net/pki/certificates.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class AClientsIdentity : public testing::Test {
+ protected:
+  AClientsIdentity() { InitAuthority(pki, {.hosts = {"localhost"}, .now = kNow}); }
+
+  std::string Issue(const std::string& name) {
+    IssueClient(pki, name, {.now = kNow});
+    return AuthorityPaths(pki).clients + "/" + name;
+  }
+  static std::string NameIn(const ClientIdentity& identity) {
+    return ReadCertificate(identity.certificate, "it").name;
+  }
+
+  static constexpr std::int64_t kNow = 1'900'000'000;
+  static constexpr std::int64_t kDay = 86'400;
+  const TestFolder folder;
+  const std::string pki = folder.At("pki");
+};
+
+TEST_F(AClientsIdentity, IsReadFromItsFolder) {
+  const std::string place = Issue("a");
+  const ClientIdentity identity = ReadClientIdentity(place, kNow);
+  EXPECT_EQ(identity.authority, ReadWholeFile(AuthorityPaths(pki).certificate));
+  EXPECT_EQ(NameIn(identity), "a");
+  CheckKeyPair({identity.certificate, identity.key}, "it");
+  EXPECT_EQ(ReadClientIdentity(place + "/", kNow).certificate, identity.certificate);
+}
+
+TEST_F(AClientsIdentity, IsRefusedWhenItHasExpired) {
+  const std::string place = Issue("a");
+  ReadClientIdentity(place, kNow + 730 * kDay - 1);
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow + 730 * kDay); }),
+              HasSubstr("client.crt: expired on 2032-03-16; get a new one with `polykern pki issue "
+                        "a --renew`"));
+}
+
+TEST_F(AClientsIdentity, IsRefusedWhenSomethingIsMissingOrDamaged) {
+  EXPECT_THAT(
+      MessageOf([&] { ReadClientIdentity(folder.At("none"), kNow); }),
+      HasSubstr("client.crt: there is no such file; make it with: polykern pki issue NAME"));
+  const std::string place = Issue("a");
+  const std::string other = ReadWholeFile(Issue("b") + "/client.key");
+  ReplaceFile(place + "/client.key", other, FileMode::kSecret);
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }), HasSubstr("does not belong"));
+  ReplaceFile(place + "/client.key", "nonsense", FileMode::kSecret);
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }), HasSubstr("no private key"));
+  ReplaceFile(place + "/client.crt", "nonsense", FileMode::kOpen);
+  EXPECT_THROW(ReadClientIdentity(place, kNow), Error);
+  std::filesystem::remove(folder.At("pki/clients/b/ca.crt"));
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(folder.At("pki/clients/b"), kNow); }),
+              HasSubstr("ca.crt"));
+}
+
+TEST_F(AClientsIdentity, IsOneOfManyInTheOrderOfTheirNames) {
+  for (const char* name : {"c", "a", "b"}) Issue(name);
+  std::filesystem::create_directory(folder.At("pki/clients/0-not-a-client"));
+  const auto two = ReadClientIdentities(AuthorityPaths(pki).clients, 2);
+  ASSERT_THAT(two, SizeIs(2));
+  EXPECT_EQ(NameIn(two[0]), "a");
+  EXPECT_EQ(NameIn(two[1]), "b");
+  CheckKeyPair({two[1].certificate, two[1].key}, "b");
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentities(AuthorityPaths(pki).clients, 4); }),
+              HasSubstr("there are 3 clients' folders, not 4"));
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentities(folder.At("none"), 1); }),
+              HasSubstr("there are 0 clients' folders, not 1"));
+}
+
+TEST_F(AClientsIdentity, MayBeMadeForTheOccasion) {
+  const std::string now_pki = folder.At("now");
+  InitAuthority(now_pki, {});
+  const AuthorityPaths paths(now_pki);
+  const auto made = MakeClientIdentities(now_pki, "load", 3, std::time(nullptr));
+  ASSERT_THAT(made, SizeIs(3));
+  Admission admission(paths.certificate, paths.revocations);
+  for (std::size_t k = 0; k < made.size(); ++k) {
+    EXPECT_EQ(admission.Check(made[k].certificate).name, "load-" + std::to_string(k));
+    CheckKeyPair({made[k].certificate, made[k].key}, "it");
+  }
+  EXPECT_TRUE(ReadAuthority(now_pki).clients.empty());
+  EXPECT_THAT(MessageOf([&] { MakeClientIdentities(folder.At("none"), "load", 1, 0); }),
+              HasSubstr("there is no authority here"));
+}
+
+}  // namespace
+}  // namespace polykern
