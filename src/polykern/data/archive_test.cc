@@ -129,5 +129,78 @@ TEST(Checksum, IsTheKnownOne) {  // FIPS 180-2's examples
   EXPECT_THAT(MessageOf([&] { Sha256OfFile(folder.path()); }), HasSubstr("cannot be read"));
 }
 
+TEST_F(Archive, NeverGivesOtherBytesThanWereThere) {
+  const std::string text = "line 1\nline 2\nline 3\n";
+  for (const bool compress : {false, true}) {
+    const std::string zip = ZipOf({{"a.txt", text}, {"b.txt", text}}, compress);
+    std::size_t refused = 0;
+    for (std::size_t at = 0; at < zip.size(); ++at) {
+      std::string damaged = zip;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+      try {
+        for (const auto& [name, content] : Take(damaged, {"a.txt", "b.txt"})) {
+          EXPECT_EQ(content, text) << "byte " << at;
+        }
+      } catch (const ArchiveError&) {
+        ++refused;
+      }
+      ASSERT_THAT(Left(), ElementsAre("some.zip"));
+    }
+    EXPECT_GT(refused, 2 * text.size());
+  }
+}
+
+TEST_F(Archive, CutOffAnywhereIsRefusedOrGivesWhatWasThere) {
+  const std::string zip = ZipOf({{"a.txt", "one"}, {"b.txt", "two"}});
+  for (std::size_t length = 0; length < zip.size(); ++length) {
+    EXPECT_THAT(MessageOf([&] { Take(zip.substr(0, length), {"a.txt"}); }),
+                HasSubstr("the archive is damaged or cut off ("))
+        << length;
+  }
+}
+
+TEST_F(Archive, KnowsNamesByEveryLetter) {
+  const std::string zip =
+      ZipOf({{"A.txt", "1"}, {"xa.txt", "2"}, {"a.txt2", "3"}, {"w\\a.txt", "4"}});
+  EXPECT_THAT(Take(zip, {"a.txt"}), ElementsAre(Pair("a.txt", "4")));
+}
+
+TEST_F(Archive, CountsWhatInnerArchivesUnpackTo) {
+  const std::string inner = ZipOf({{"a.txt", std::string(600, 'x')}}, /*compress=*/false);
+  const std::string zip = ZipOf({{"in.zip", inner}, {"a.txt", std::string(300, 'y')}});
+  const std::uint64_t all = inner.size() + 600 + 300;
+  EXPECT_EQ(Take(zip, {"a.txt"}, {.most_bytes = all}).size(), 2U);
+  EXPECT_EQ(MessageOf([&] { Take(zip, {"a.txt"}, {.most_bytes = all - 1}); }),
+            "the archive unpacks to more than " + std::to_string(all - 1) + " bytes");
+  EXPECT_EQ(Take(zip, {"a.txt"}, {.most_members = 3}).size(), 2U);
+  EXPECT_EQ(MessageOf([&] { Take(zip, {"a.txt"}, {.most_members = 2}); }),
+            "the archive has more than 2 members");
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, TakesAnInnerArchiveThatIsAskedForAsAFile) {
+  const std::string inner = ZipOf({{"a.txt", "one"}});
+  EXPECT_THAT(Take(ZipOf({{"in.zip", inner}}), {"in.zip", "a.txt"}),
+              ElementsAre(Pair("in.zip", inner)));
+}
+
+TEST_F(Archive, RefusesADamagedInnerOne) {
+  EXPECT_THAT(MessageOf([&] {
+                Take(ZipOf({{"in.zip", "<html>"}, {"a.txt", "x"}}), {"a.txt"});
+              }),
+              HasSubstr("damaged or cut off"));
+  EXPECT_THAT(Left(), ElementsAre("some.zip"));
+}
+
+TEST_F(Archive, LetsTheTakerMoveTheFileAway) {
+  const std::string path = folder.Write("some.zip", ZipOf({{"a.txt", "one"}, {"b.txt", "two"}}));
+  const std::vector<std::string> names = {"a.txt", "b.txt"};
+  Unpack(path, names, folder.path(), {}, [&](const std::string& name, const std::string& file) {
+    std::filesystem::rename(file, folder.At("got_" + name));
+  });
+  EXPECT_EQ(ReadAll(folder.At("got_a.txt")), "one");
+  EXPECT_EQ(ReadAll(folder.At("got_b.txt")), "two");
+}
+
 }  // namespace
 }  // namespace polykern

@@ -1,10 +1,12 @@
 #include "polykern/data/csv.h"
 
 #include <cmath>
+#include <regex>
 
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern {
@@ -66,6 +68,141 @@ TEST(Cells, GiveTheNearestDouble) {
   double zero = 1;
   ParseCell("-0", zero);
   EXPECT_EQ(zero, 0);
+}
+
+/// Slow and obvious: what a cell is, by regular expressions and the C library.
+CellKind SlowKind(const std::string& text, double& value) {
+  static const std::regex missing("|na|n/a|null|\\?|[+-]?(nan|inf|infinity)", std::regex::icase);
+  static const std::regex number("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?");
+  if (std::regex_match(text, missing)) return CellKind::kMissing;
+  if (!std::regex_match(text, number)) return CellKind::kText;
+  const double parsed = std::strtod(text.c_str(), nullptr);
+  const bool digits = text.find_first_of("123456789") < text.find_first_of("eE");
+  if (std::isinf(parsed) || (parsed == 0 && digits)) return CellKind::kText;  // no such double
+  value = parsed;
+  return CellKind::kNumber;
+}
+
+TEST(Cells, AreWhatTheSlowVersionSaysOfRandomTexts) {
+  const std::vector<std::string> pieces = {
+      "+", "-",   "1", "0", ".", "5",   "e",  "E",   "12", "na",   "N",   "NaN",
+      "?", "inf", "/", "x", "A", "300", "-3", "Inf", " ",  "null", "999", "infinity"};
+  Random random(1, Purpose::kTest);
+  std::array<int, 3> seen{};
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (std::uint64_t left = random.Below(6); left > 0; --left) {
+      text += pieces[random.Below(pieces.size())];
+    }
+    double fast = -7;
+    double slow = -7;
+    const CellKind kind = ParseCell(text, fast);
+    ASSERT_EQ(kind, SlowKind(text, slow)) << "'" << text << "'";
+    ASSERT_EQ(fast, slow) << "'" << text << "'";
+    ++seen.at(static_cast<std::size_t>(kind));
+  }
+  EXPECT_THAT(seen, testing::Each(testing::Gt(500)));
+}
+
+TEST(Cells, AreExactOnBothSidesOfTheShortIntegers) {
+  for (const char* text : {"999999999999999", "1000000000000000", "-999999999999999",
+                           "9007199254740993", "000000000000001", "0000000000000001"}) {
+    double value = 0;
+    EXPECT_EQ(ParseCell(text, value), CellKind::kNumber) << text;
+    EXPECT_EQ(value, std::strtod(text, nullptr)) << text;
+  }
+}
+
+/// A random cell, and one of the ways in which it can be written.
+std::string RandomCell(Random& random, bool plain) {
+  const std::string_view letters = plain ? "ab1.-" : "ab1 ,;\t\"\n'";
+  std::string cell;
+  for (std::uint64_t left = 1 + random.Below(6); left > 0; --left) {
+    cell += letters[random.Below(letters.size())];
+  }
+  return cell;
+}
+std::string InQuotes(const std::string& cell) {
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+TEST(Rows, AreReadBackAsTheyWereWritten) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const char delimiter = std::string_view(",;\t ")[seed % 4];
+    const std::string line_end = random.Below(2) == 0 ? "\n" : "\r\n";
+    const std::size_t columns = 2 + random.Below(4);
+    Rows rows(1 + random.Below(6));
+    std::vector<std::size_t> lines;
+    std::size_t line = 1;
+    std::string text;
+    for (auto& row : rows) {
+      for (std::uint64_t blank = random.Below(2); blank > 0; --blank, ++line) text += line_end;
+      lines.push_back(line);
+      for (std::size_t c = 0; c < columns; ++c) {
+        const bool plain = random.Below(2) == 0;
+        row.push_back(RandomCell(random, plain));
+        line += static_cast<std::size_t>(std::ranges::count(row.back(), '\n'));
+        if (c > 0) text += delimiter;
+        if (random.Below(2) == 0) text += ' ';
+        text += plain ? row.back() : InQuotes(row.back());
+        if (random.Below(2) == 0) text += ' ';
+      }
+      text += line_end;
+      ++line;
+    }
+    if (random.Below(2) == 0) text.resize(text.size() - line_end.size());
+    RowScanner scanner(text, delimiter, "some.csv", 1, columns);
+    Rows read;
+    while (scanner.Next()) {
+      EXPECT_EQ(scanner.line(), lines.at(read.size())) << text;
+      std::vector<std::string>& row = read.emplace_back();
+      for (const Cell& cell : scanner.cells()) row.push_back(cell.Unescape());
+    }
+    ASSERT_EQ(read, rows) << "seed " << seed << "\n" << text;
+    EXPECT_EQ(scanner.rest(), text.size());
+  }
+}
+
+TEST(Rows, OfATextCutOffAnywhereAreItsFirstOnesOrAnError) {
+  const std::string whole = "1, \"two \"\"2\"\"\" ,3\r\n\n4,\"5\n\n5\",\r\n7,8,\"\"\n";
+  Rows all;
+  for (RowScanner scanner(whole, ',', "cut.csv"); scanner.Next();) {
+    std::vector<std::string>& row = all.emplace_back();
+    for (const Cell& cell : scanner.cells()) row.push_back(cell.Unescape());
+  }
+  ASSERT_EQ(all, (Rows{{"1", "two \"2\"", "3"}, {"4", "5\n\n5", ""}, {"7", "8", ""}}));
+  std::size_t errors = 0;
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    const std::vector<char> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+    RowScanner scanner({cut.data(), cut.size()}, ',', "cut.csv");
+    std::size_t count = 0;
+    try {
+      while (scanner.Next()) {
+        ASSERT_LT(count, all.size());
+        const bool last = scanner.rest() == cut.size();
+        for (std::size_t c = 0; !last && c < 3; ++c) {
+          EXPECT_EQ(scanner.cells()[c].Unescape(), all[count][c]) << length;
+        }
+        ++count;
+      }
+    } catch (const Error& error) {
+      ++errors;
+      EXPECT_THAT(error.what(), HasSubstr("a quote is opened and never closed")) << length;
+    }
+  }
+  EXPECT_GT(errors, 10U);
+}
+
+TEST(Rows, AreCountedFromTheLineTheyAreSaidToBeginAt) {
+  RowScanner scanner("1,2\n3\n", ',', "part.csv", 40, 2);
+  ASSERT_TRUE(scanner.Next());
+  EXPECT_EQ(scanner.line(), 40U);
+  EXPECT_EQ(MessageOf([&] { scanner.Next(); }),
+            "part.csv, line 41: 2 cells expected, 1 found; correct the line, or check the "
+            "delimiter and the quotes");
 }
 
 TEST_F(Csv, ReadsAPlainFile) {

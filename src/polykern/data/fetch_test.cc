@@ -3,14 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "polykern/data/loopback_testing.h"
 #include "polykern/data/zip_writer_testing.h"
 #include "polykern/io/checksum.h"
 #include "polykern/io/folder_testing.h"
@@ -22,73 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-/// A real server on this machine: every connection gets the next answer, byte for byte, and is
-/// closed. Requests are there to read after Join.
-class Loopback {
- public:
-  explicit Loopback(std::vector<std::string> answers) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(socket_, any, length), 0);
-    EXPECT_EQ(listen(socket_, 8), 0);
-    EXPECT_EQ(getsockname(socket_, any, &length), 0);
-    address_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::thread([this, answers = std::move(answers)] {
-      for (const std::string& answer : answers) Serve(answer);
-    });
-  }
-  ~Loopback() {
-    if (thread_.joinable()) Join();
-  }
-
-  const std::string& address() const { return address_; }
-  /// Ends the server, whether or not all answers were fetched.
-  const std::vector<std::string>& Join() {
-    shutdown(socket_, SHUT_RDWR);
-    thread_.join();
-    close(socket_);
-    return requests_;
-  }
-
- private:
-  void Serve(const std::string& answer) {
-    const int peer = accept(socket_, nullptr, nullptr);
-    if (peer < 0) return;  // Join
-    std::string request;
-    char c = 0;
-    while (!request.ends_with("\r\n\r\n") && read(peer, &c, 1) == 1) request += c;
-    requests_.push_back(request);
-    EXPECT_EQ(send(peer, answer.data(), answer.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(answer.size()));
-    close(peer);
-  }
-
-  int socket_;
-  std::string address_;
-  std::vector<std::string> requests_;
-  std::thread thread_;
-};
-
-std::string Answer(const std::string& head, std::string_view body, std::size_t length) {
-  return "HTTP/1.1 " + head + "\r\nContent-Length: " + std::to_string(length) +
-         "\r\nConnection: close\r\n\r\n" + std::string(body);
-}
-std::string Whole(std::string_view body, const std::string& headers = "") {
-  return Answer("200 OK" + headers, body, body.size());
-}
-/// Promises all and sends the first bytes.
-std::string Piece(std::string_view body, std::size_t count, const std::string& headers = "") {
-  return Answer("200 OK" + headers, body.substr(0, count), body.size());
-}
-std::string Rest(std::string_view body, std::size_t from) {
-  return Answer("206 Partial Content\r\nContent-Range: bytes " + std::to_string(from) + "-" +
-                    std::to_string(body.size() - 1) + "/" + std::to_string(body.size()),
-                body.substr(from), body.size() - from);
-}
 
 class FetchTest : public testing::Test {
  protected:
@@ -255,6 +184,38 @@ TEST_F(FetchTest, TellsHowFarItIs) {
     last = done;
   });
   EXPECT_EQ(last, zip.size());
+}
+
+TEST_F(FetchTest, NeedsOneSlashBetweenTheAddresses) {
+  Loopback server({Whole(zip)});
+  options.from = server.address() + "/mirror/";
+  Fetch(publication, options, {});
+  EXPECT_THAT(server.Join(), ElementsAre(HasSubstr("GET /mirror/1/set.zip HTTP/1.1\r\n")));
+}
+
+TEST_F(FetchTest, SaysWhichFileTheArchiveLacks) {
+  Loopback server({Whole(ZipOf({{"a.csv", a}}))});
+  EXPECT_EQ(MessageOf([&] { Get(server); }),
+            server.address() +
+                "/1/set.zip: there is no b.csv in the archive; try again later, or see from");
+  EXPECT_EQ(Read("a.csv"), a);
+  EXPECT_THAT(There(), ElementsAre("a.csv"));
+}
+
+TEST_F(FetchTest, TriesAWholeArchiveThatIsDamagedOnlyOnce) {
+  Loopback server({Whole("<html>moved</html>"), Whole(zip)});
+  EXPECT_THAT(MessageOf([&] { Get(server); }), HasSubstr("the archive is damaged or cut off"));
+  EXPECT_THAT(There(), IsEmpty());
+  EXPECT_EQ(server.Join().size(), 1U);
+}
+
+TEST_F(FetchTest, SaysHowToReplaceAnAlteredFile) {
+  folder.Write("data/set/a.csv", "mine");
+  options.data_dir = folder.path() + "/data";
+  Loopback server({});
+  EXPECT_THAT(MessageOf([&] { Get(server); }),
+              testing::EndsWith("); to replace it: polykern data get set --data-dir " +
+                                options.data_dir + " --force"));
 }
 
 }  // namespace

@@ -76,5 +76,39 @@ TEST(Published, KnowsTheRealFiles) {
   }
 }
 
+TEST(Published, SaysWhatIsWrongWithoutTheNameOfTheFile) {
+  const TestFolder folder;
+  const PublishedFile shape = {.path = "x.csv", .columns = 2, .rows = 1};
+  const auto detail = [&](std::string_view text) {
+    return CheckFile(folder.Write("x.csv", text), shape).detail;
+  };
+  EXPECT_EQ(detail("1,2\n3\n"),
+            "line 2: 2 cells expected, 1 found; correct the line, or check the delimiter and the "
+            "quotes");
+  EXPECT_EQ(detail("1,\"2\n"),
+            "line 1: a quote is opened and never closed; close it or take it out");
+  EXPECT_EQ(detail(" \n"), "the file is empty; give one with a line of column names and rows");
+  EXPECT_EQ(detail("1;2\n3;4\n"), "1 columns, not 2");  // commas alone divide
+  EXPECT_EQ(detail("1,2\n"), "its SHA-256 is not known, so only its shape was checked");
+}
+
+TEST(Published, NamesBothSumsOfAnAlteredFile) {
+  const TestFolder folder;
+  const PublishedFile file = {.path = "x", .sha256 = std::string(64, 'a')};
+  EXPECT_EQ(CheckFile(folder.Write("x", "abc"), file).detail,
+            "SHA-256 ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, not " +
+                std::string(64, 'a'));
+  EXPECT_EQ(CheckFile(folder.path(), file).detail, "this is not a file");
+}
+
+TEST(Published, WantsTheColumnsAndRowsThatTheRecipeReads) {
+  const Publication& wec = FindPublication("wec");
+  for (const PublishedFile& file : wec.files) {
+    EXPECT_EQ(file.columns, 49U);
+    EXPECT_EQ(file.rows, FindRecipe("wec").rows_per_site);
+  }
+  EXPECT_EQ(FindPublication("naval").files[0].columns, 16U);
+}
+
 }  // namespace
 }  // namespace polykern

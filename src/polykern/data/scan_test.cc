@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern {
@@ -105,6 +106,150 @@ TEST_F(ScanTest, WantsTheSameColumnsInAllFiles) {
   EXPECT_EQ(scan.rows, 2U);
   EXPECT_EQ(scan.columns[0].range.high, 5);
   EXPECT_EQ(scan.columns[1].kind, ColumnKind::kMixed);
+}
+
+/// A column of `rows` cells; the first `missing` of them are empty.
+std::string ColumnWith(std::size_t rows, std::size_t missing, const std::string& other) {
+  std::string text = other + ",y\n";
+  for (std::size_t i = 0; i < rows; ++i) {
+    text += (i < missing ? "NA" : std::to_string(i)) + "," + std::to_string(i) + "\n";
+  }
+  return text;
+}
+
+TEST_F(ScanTest, LeavesOutAColumnThatLacksMoreThanAFifthOfItsValues) {
+  EXPECT_THAT(Offer(ColumnWith(10, 2, "a")).exclude, IsEmpty());
+  EXPECT_THAT(Offer(ColumnWith(10, 3, "a")).exclude, ElementsAre("a"));
+}
+
+TEST_F(ScanTest, TakesAColumnForTheTargetByItsName) {
+  for (const char* name : {"y", "Y", "Target", "LABEL", "output"}) {
+    EXPECT_EQ(Offer("a," + std::string(name) + ",b\n1,2,3\n2,1,4\n").target, name);
+  }
+  EXPECT_EQ(Offer("a,yy,b\n1,2,3\n2,1,4\n").target, "b");
+  EXPECT_EQ(Offer("a,y,b\n1,7,3\n2,7,4\n").target, "b");  // y never changes
+}
+
+TEST_F(ScanTest, TakesATextColumnForTheSiteIfItsNameSaysSoAndItsValuesAreFew) {
+  const auto offer = [&](const std::string& name, std::size_t values) {
+    std::string text = name + ",y\n";
+    for (std::size_t i = 0; i < 40; ++i) {
+      text += "w" + std::to_string(i % values) + "," + std::to_string(i) + "\n";
+    }
+    return Offer(text);
+  };
+  for (const char* name : {"site", "Station_ID", "my_city", "LOCATION"}) {
+    EXPECT_EQ(offer(name, 4).site, name);
+  }
+  EXPECT_EQ(offer("wind", 4).site, "");
+  EXPECT_EQ(offer("site", 5).site, "");  // fewer than ten rows each
+  EXPECT_THAT(offer("site", 5).categorical, ElementsAre("site"));
+}
+
+TEST_F(ScanTest, OffersTextsAsInputsUpToFiftyOfThem) {
+  const auto offer = [&](std::size_t values) {
+    std::string text = "w,y\n";
+    for (std::size_t i = 0; i < 60; ++i) {
+      text += "w" + std::to_string(i % values) + "," + std::to_string(i) + "\n";
+    }
+    return Offer(text).categorical.size();
+  };
+  EXPECT_EQ(offer(50), 1U);
+  EXPECT_EQ(offer(51), 0U);
+}
+
+TEST_F(ScanTest, NamesRangesUpToTwentyOfThem) {
+  const auto offer = [&](int columns) {
+    std::string text;
+    for (int row = 0; row < 3; ++row) {
+      for (int c = 0; c < columns; ++c) text += std::to_string(row + c) + ",";
+      text += "7," + std::to_string(row) + "\n";  // a constant, and the target
+    }
+    return Offer(text);
+  };
+  const SourceOptions few = offer(19);
+  EXPECT_EQ(few.ranges.size(), 20U);
+  EXPECT_EQ(few.scaling, Scaling::kRange);
+  EXPECT_THAT(few.exclude, ElementsAre("c20"));
+  const SourceOptions many = offer(20);
+  EXPECT_EQ(many.ranges.size(), 1U);
+  EXPECT_THAT(many.exclude, IsEmpty());
+}
+
+TEST_F(ScanTest, NamesNoRangeThatTheCommandLineWouldDivide) {
+  const SourceOptions options = Offer("\"a,b\",c,y\n1,2,3\n2,1,4\n");
+  ASSERT_EQ(options.ranges.size(), 2U);
+  EXPECT_EQ(options.ranges[0].column, "c");
+  EXPECT_EQ(options.scaling, Scaling::kRange);
+}
+
+TEST_F(ScanTest, KeepsABareNameApartFromARecipe) {
+  Scan scan = Look("a,y\n1,2\n2,1\n");
+  scan.paths = {"naval", "sub/naval", "naval.csv"};
+  EXPECT_THAT(SuggestOptions(scan, "", "").data, ElementsAre("./naval", "sub/naval", "naval.csv"));
+}
+
+TEST_F(ScanTest, TakesNoColumnForTwoThings) {
+  const Scan scan = Look("site,y\nN,1\nS,2\n");
+  EXPECT_EQ(SuggestOptions(scan, "site", "site").site, "");
+  EXPECT_EQ(SuggestOptions(scan, "site", "site").target, "site");
+  const Scan numbers = Look("a,b\n1,5\n2,6\n");
+  EXPECT_EQ(SuggestOptions(numbers, "", "b").target, "a");  // the site is not the target
+}
+
+TEST_F(ScanTest, GuessesNoSiteWhereEveryFileIsOne) {
+  std::string text = "site,y\n";
+  for (int i = 0; i < 20; ++i) text += (i % 2 == 0 ? "N," : "S,") + std::to_string(i) + "\n";
+  const std::string one = folder.Write("one.csv", text);
+  const std::string two = folder.Write("two.csv", text);
+  EXPECT_EQ(SuggestOptions(ScanFiles({one}), "", "").site, "site");
+  EXPECT_EQ(SuggestOptions(ScanFiles({one, two}), "", "").site, "");
+  EXPECT_EQ(SuggestOptions(ScanFiles({one, two}), "", "site").site, "site");
+}
+
+TEST_F(ScanTest, OffersOptionsWithWhichRandomFilesCanBeLearntFrom) {
+  std::size_t opened = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const std::size_t columns = 2 + random.Below(5);
+    std::vector<std::uint64_t> kinds(columns);
+    std::string text;
+    for (std::size_t c = 0; c < columns; ++c) {
+      kinds[c] = random.Below(6);
+      text += (c > 0 ? ",n" : "n") + std::to_string(c);
+    }
+    for (int row = 0; row < 12; ++row) {
+      text += '\n';
+      for (std::size_t c = 0; c < columns; ++c) {
+        if (c > 0) text += ',';
+        const bool word = kinds[c] == 2 || (kinds[c] == 3 && random.Below(2) == 0);
+        if (kinds[c] == 4 && random.Below(3) > 0) continue;  // sparse
+        text += kinds[c] == 5 ? "7" : (word ? "w" : "") + std::to_string(random.Below(6));
+      }
+    }
+    SCOPED_TRACE(text);
+    const Scan scan = ScanFiles({folder.Write("some.csv", text)});
+    SourceOptions options;
+    try {
+      options = SuggestOptions(scan, "", "");
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no column can be the target"));
+      continue;
+    }
+    try {
+      EXPECT_GT(OpenSource(options).rows, 0U);
+      ++opened;
+    } catch (const Error& error) {  // the target stands alone, or no row has all of its inputs
+      EXPECT_THAT(error.what(),
+                  testing::AnyOf(HasSubstr("no input column is left"),
+                                 HasSubstr("no row is complete"), HasSubstr("in every row")));
+    }
+  }
+  EXPECT_GT(opened, 75U);
+}
+
+TEST_F(ScanTest, NeedsAFileToLookAt) {
+  EXPECT_EQ(MessageOf([] { ScanFiles({}); }), "no file is given; name at least one CSV file");
 }
 
 }  // namespace

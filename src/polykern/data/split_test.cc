@@ -1,11 +1,15 @@
 #include "polykern/data/split.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern {
@@ -261,6 +265,146 @@ TEST(Split, LimitsClientsAndStepsOfAColumn) {
   EXPECT_THAT(Complaint(Owned(), {.split = Split::kColumn, .steps = 4}),
               EndsWith("has 3 rows, but steps is 4; choose at most 3"));
   EXPECT_THAT(Complaint(Numbered(9), {.split = Split::kColumn}), HasSubstr("no client column"));
+}
+
+/// Slow and obvious: does every site have the rows that its clients and the others want of it?
+bool FitsBySite(const Dataset& data, std::size_t clients, std::size_t steps, double share) {
+  const std::size_t sites = data.site_names.size();
+  const auto major = static_cast<std::size_t>(std::llround(static_cast<double>(steps) * share));
+  std::vector<std::size_t> need(sites);
+  for (std::size_t client = 0; client < clients; ++client) {
+    const std::size_t own = client * sites / clients;
+    std::size_t rest = steps;
+    for (std::size_t site = 0; site < sites; ++site) {
+      if (site == own) continue;
+      need[site] += (steps - major) / (sites - 1);
+      rest -= (steps - major) / (sites - 1);
+    }
+    need[own] += rest;
+  }
+  for (std::size_t site = 0; site < sites; ++site) {
+    const auto have = static_cast<std::size_t>(std::ranges::count(data.site, site));
+    if (need[site] > have) return false;
+  }
+  return true;
+}
+
+TEST(Split, BySiteFitsExactlyWhatASlowCountFits) {
+  std::size_t fitting = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const std::size_t sites = 2 + random.Below(3);
+    const auto data = Numbered(5 + random.Below(40), sites);
+    const double share = std::array{0.3, 0.5, 0.7, 1.0}.at(random.Below(4));
+    const std::size_t clients = 1 + random.Below(8);
+    const std::size_t steps = 1 + random.Below(25);
+    if (clients > data->rows() || steps > data->rows()) continue;
+    const SplitOptions options = {.split = Split::kSite,
+                                  .clients = clients,
+                                  .steps = steps,
+                                  .major_share = share,
+                                  .seed = seed};
+    SCOPED_TRACE(seed);
+    if (!FitsBySite(*data, clients, steps, share)) {
+      EXPECT_THAT(Complaint(data, options), HasSubstr(" rows, but "));
+      continue;
+    }
+    ++fitting;
+    const auto stream = Deal(data, options);
+    ExpectNoRowTwice(*stream);
+    EXPECT_EQ(UsedRows(*stream).size(), clients * steps);
+    for (std::size_t client = 0; client < clients; ++client) {
+      EXPECT_EQ(stream->SiteOf(client), client * sites / clients);
+    }
+  }
+  EXPECT_GT(fitting, 60U);
+  EXPECT_LT(fitting, 180U);
+}
+
+TEST(Split, LeavesNoRoomForOneMoreWhereItChooses) {
+  for (const std::size_t rows : {17U, 40U, 101U}) {
+    for (const std::size_t clients : {1U, 3U, 8U, 16U}) {
+      const auto by_site = Numbered(rows, 3);
+      const auto chosen = Deal(by_site, {.split = Split::kSite, .clients = clients});
+      EXPECT_TRUE(FitsBySite(*by_site, clients, chosen->steps(), 0.7));
+      for (std::size_t more = chosen->steps() + 1; more <= 3 * rows / clients; ++more) {
+        EXPECT_FALSE(FitsBySite(*by_site, clients, more, 0.7)) << rows << " " << clients;
+      }
+      const auto at_random = Deal(Numbered(rows), {.clients = clients});
+      EXPECT_LE(at_random->steps() * clients, rows);
+      EXPECT_GT((at_random->steps() + 1) * clients, rows);
+    }
+  }
+}
+
+TEST(Split, DealsTheSameRowsOfARunWhateverTheSeed) {
+  const auto rows_of_first = [](std::uint64_t seed) {
+    const auto stream =
+        Deal(Numbered(100), {.split = Split::kRuns, .clients = 4, .steps = 20, .seed = seed});
+    std::vector<std::uint32_t> rows;
+    for (std::size_t step = 0; step < 20; ++step) rows.push_back(stream->RowOf(step, 1));
+    return rows;
+  };
+  auto one = rows_of_first(1);
+  auto two = rows_of_first(2);
+  EXPECT_NE(one, two);
+  std::ranges::sort(one);
+  std::ranges::sort(two);
+  EXPECT_EQ(one, two);
+  EXPECT_EQ(one.front(), 20U);
+}
+
+TEST(Split, GivesAClientRowsOfItsOwnSiteAloneWithAShareOfOne) {
+  const auto stream =
+      Deal(Numbered(30, 3), {.split = Split::kSite, .clients = 3, .steps = 30, .major_share = 1});
+  for (std::size_t step = 0; step < 30; ++step) {
+    for (std::size_t client = 0; client < 3; ++client) {
+      EXPECT_EQ(stream->data().site[stream->RowOf(step, client)], client);
+    }
+  }
+}
+
+TEST(Split, OfAColumnGivesEveryClientWhatASlowPassCollects) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const auto data = Numbered(1 + random.Below(30));
+    const std::size_t clients = 1 + random.Below(5);
+    std::vector<std::vector<std::uint32_t>> expected;
+    std::vector<std::uint32_t> code(clients, TableStream::kAbsent);  // as they first appear
+    for (std::uint32_t row = 0; row < data->rows(); ++row) {
+      std::uint32_t& mine = code[random.Below(clients)];
+      if (mine == TableStream::kAbsent) {
+        mine = static_cast<std::uint32_t>(expected.size());
+        expected.emplace_back();
+        data->client_names.push_back("u" + std::to_string(mine));
+      }
+      data->client.push_back(mine);
+      expected[mine].push_back(row);
+    }
+    const auto stream = Deal(data, {.split = Split::kColumn});
+    ASSERT_EQ(stream->clients(), expected.size());
+    for (std::size_t client = 0; client < expected.size(); ++client) {
+      for (std::size_t step = 0; step < stream->steps(); ++step) {
+        EXPECT_EQ(stream->RowOf(step, client),
+                  step < expected[client].size() ? expected[client][step] : TableStream::kAbsent);
+      }
+    }
+  }
+}
+
+TEST(Split, SaysThatNothingWouldFit) {
+  const auto data = Numbered(40, 2);
+  data->site.assign(80, 0);  // the second site has no row at all
+  EXPECT_EQ(Complaint(data, {.split = Split::kSite, .clients = 2, .steps = 5, .major_share = 1}),
+            "site \"s1\" of \"numbers\" has 0 rows, but 2 clients x 5 steps need 5 of it: at most "
+            "clients=1 fits 5 steps");
+  EXPECT_EQ(Complaint(data, {.split = Split::kSite, .clients = 2, .steps = 50}),
+            "site \"s1\" of \"numbers\" has 0 rows, but 2 clients x 50 steps need 50 of it: choose "
+            "fewer clients and fewer steps, or give more rows");
+  for (const double share : {0.0, -1.0, 1.0001, std::nan("")}) {
+    EXPECT_EQ(Complaint(Numbered(40, 2), {.split = Split::kSite, .major_share = share}),
+              "the share of rows from a client's own site must be above 0 and at most 1");
+  }
 }
 
 }  // namespace

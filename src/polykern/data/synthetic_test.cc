@@ -1,5 +1,6 @@
 #include "polykern/data/synthetic.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -180,6 +181,99 @@ TEST(SyntheticFleet, NamesTheOptionThatMakesNoSense) {
   EXPECT_THAT(complaint({.dimension = 1}), HasSubstr("raise the dimension"));
   EXPECT_THAT(complaint({.noise = -1}), HasSubstr("correct noise"));
   EXPECT_THAT(complaint({.drift = NAN}), HasSubstr("correct drift"));
+}
+
+TEST(SyntheticFleet, GivesTheFirstStepsOfALongerRun) {
+  const SyntheticFleet shorter({.clients = 6, .steps = 3, .seed = 4});
+  const SyntheticFleet longer({.clients = 6, .steps = 300, .seed = 4});
+  for (std::size_t step = 0; step < 3; ++step) {
+    EXPECT_EQ(ReadAll(shorter, step).x, ReadAll(longer, step).x);
+    EXPECT_EQ(ReadAll(shorter, step).y, ReadAll(longer, step).y);
+  }
+}
+
+TEST(SyntheticFleet, ChangesTheLabelsAloneWithNoiseAndDrift) {
+  const SyntheticFleet plain({.noise = 0});
+  const SyntheticFleet noisy({.noise = 0.2});
+  const SyntheticFleet turning({.noise = 0, .drift = 1});
+  EXPECT_EQ(ReadAll(plain, 400).x, ReadAll(noisy, 400).x);
+  EXPECT_EQ(ReadAll(plain, 400).x, ReadAll(turning, 400).x);
+  EXPECT_NE(ReadAll(plain, 400).y, ReadAll(noisy, 400).y);
+  EXPECT_NE(ReadAll(plain, 400).y, ReadAll(turning, 400).y);
+}
+
+TEST(SyntheticFleet, AddsNoiseOfTheSizeThatIsAskedFor) {
+  // Labels of the gentle site lie in 0.35 .. 0.95; noise of 0.01 clips hardly any of them.
+  const SyntheticFleet plain({.clients = 4000, .sites = 1, .noise = 0});
+  const SyntheticFleet noisy({.clients = 4000, .sites = 1, .noise = 0.01});
+  const SampleBlock without = ReadAll(plain, 0);
+  const SampleBlock with = ReadAll(noisy, 0);
+  double squares = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < 4000; ++i) {
+    const double noise = with.y[i] - without.y[i];
+    sum += noise;
+    squares += noise * noise;
+  }
+  // Deviations over 4000 draws: 0.01 / sqrt(4000) of the mean, 0.01 / sqrt(8000) of the root.
+  EXPECT_NEAR(sum / 4000, 0, 5 * 1.6e-4);
+  EXPECT_NEAR(std::sqrt(squares / 4000), 0.01, 5 * 1.2e-4);
+}
+
+TEST(SyntheticFleet, PutsTheLabelOfALatentPointBesideItsInputs) {
+  // Without noise a label is the law at the latent point, which lies between the extremes of the
+  // law over the disk, found on a fine grid.
+  const SyntheticFleet fleet({.clients = 500, .sites = 1, .noise = 0});
+  double low = 1;
+  double high = 0;
+  for (int i = -100; i <= 100; ++i) {
+    for (int j = -100; j <= 100; ++j) {
+      if (i * i + j * j > 100 * 100) continue;
+      const double y = fleet.Law(0, 0.01 * i, 0.01 * j, 0);
+      low = std::min(low, y);
+      high = std::max(high, y);
+    }
+  }
+  const SampleBlock block = ReadAll(fleet, 0);
+  const auto [least, most] = std::ranges::minmax_element(block.y);
+  EXPECT_GT(*least, low - 0.01);
+  EXPECT_LT(*most, high + 0.01);
+  EXPECT_LT(*least, low + 0.1 * (high - low));
+  EXPECT_GT(*most, high - 0.1 * (high - low));
+}
+
+TEST(SyntheticFleet, TurnsByTheWholeDriftFromTheFirstToTheLastStep) {
+  const double quarter = std::acos(-1.0) / 2;
+  const SyntheticFleet fleet({.steps = 2, .drift = quarter});
+  const SyntheticFleet back({.steps = 2, .drift = -quarter});
+  const SyntheticFleet once({.steps = 1, .drift = quarter});
+  for (std::size_t site = 0; site < 4; ++site) {
+    EXPECT_NEAR(fleet.Law(site, 0.3, 0.4, 1), fleet.Law(site, -0.4, 0.3, 0), 1e-14);
+    EXPECT_NEAR(back.Law(site, 0.3, 0.4, 1), fleet.Law(site, 0.4, -0.3, 0), 1e-14);
+    EXPECT_NEAR(once.Law(site, 0.3, 0.4, 0), fleet.Law(site, 0.3, 0.4, 0), 1e-14);
+  }
+}
+
+TEST(SyntheticFleet, RepeatsItsFourKindsOfSites) {
+  const SyntheticFleet fleet({.clients = 3, .sites = 6});
+  EXPECT_EQ(fleet.site_names()[4], "site 5 (saturating)");
+  EXPECT_EQ(fleet.site_names()[5], "site 6 (gentle)");
+  EXPECT_NE(fleet.Law(0, 0.5, 0.5, 0), fleet.Law(4, 0.5, 0.5, 0));  // with another law
+  EXPECT_EQ(fleet.SiteOf(1), 2U);
+  EXPECT_EQ(fleet.SiteOf(2), 4U);
+}
+
+TEST(SyntheticFleet, RefusesWhatLiesBeyondItsLimits) {
+  const auto complaint = [](const FleetOptions& options) {
+    return MessageOf([&] { SyntheticFleet fleet(options); });
+  };
+  EXPECT_NO_THROW(SyntheticFleet({.noise = 0, .drift = -1e6}));
+  EXPECT_EQ(complaint({.drift = 1.000001e6}),
+            "the synthetic fleet needs a drift of at most a million radians; correct drift");
+  for (const double noise : {-1e-300, static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
+    EXPECT_EQ(complaint({.noise = noise}),
+              "the synthetic fleet needs a finite noise of 0 or more; correct noise");
+  }
 }
 
 }  // namespace

@@ -1,8 +1,13 @@
 #include "polykern/data/table.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
+#include "polykern/core/text.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern {
@@ -152,6 +157,135 @@ TEST_F(TableTest, SaysThatNoColumnHoldsNumbers) {
 
 TEST_F(TableTest, NeedsAFile) {
   EXPECT_THAT(MessageOf([&] { ReadTable({}, numbers); }), HasSubstr("name at least one CSV file"));
+}
+
+/// A random file of number, text and sparse columns, and what must come out of it.
+struct RandomTable {
+  explicit RandomTable(std::uint64_t seed) {
+    Random random(seed, Purpose::kTest);
+    const std::size_t columns = 2 + random.Below(4);
+    const std::size_t rows = 1 + random.Below(12);
+    std::vector<bool> is_text(columns);
+    for (std::size_t c = 0; c < columns; ++c) {
+      is_text[c] = c > 0 && random.Below(3) == 0;
+      names.push_back("n" + std::to_string(c));
+      (is_text[c] ? choice.categorical : choice.columns).push_back(names.back());
+      text += (c > 0 ? "," : "") + names.back();
+    }
+    labels.resize(columns);
+    for (std::size_t r = 0; r < rows; ++r) {
+      text += "\n";
+      std::vector<double> row;
+      std::vector<std::string> words(columns);
+      bool complete = true;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const double number = std::ldexp(static_cast<double>(random.Below(1000)), -3);
+        words[c] = is_text[c] ? "w" + std::to_string(random.Below(3)) : ExactText(number);
+        if (random.Below(12) == 0) words[c] = random.Below(2) == 0 ? "" : "NA";
+        const bool missing = words[c].empty() || words[c] == "NA";
+        complete = complete && !missing;
+        row.push_back(number);
+        text += (c > 0 ? "," : "") + words[c];
+      }
+      dropped += complete ? 0 : 1;
+      if (!complete) continue;
+      for (std::size_t c = 0; c < columns; ++c) {
+        if (is_text[c]) {  // the place of the word among those seen so far
+          auto& seen = labels[c];
+          const auto found = std::ranges::find(seen, words[c]);
+          row[c] = static_cast<double>(found - seen.begin());
+          if (found == seen.end()) seen.push_back(words[c]);
+        }
+      }
+      values.insert(values.end(), row.begin(), row.end());
+      lines.push_back(static_cast<std::uint32_t>(r + 2));
+    }
+    text += "\n";
+  }
+  std::string text;
+  std::vector<std::string> names;
+  ColumnChoice choice;
+  std::vector<double> values;
+  std::vector<std::uint32_t> lines;
+  std::vector<std::vector<std::string>> labels;
+  std::size_t dropped = 0;
+};
+
+TEST_F(TableTest, HoldsWhatASlowReaderFindsInRandomFiles) {
+  std::size_t empty = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomTable expected(seed);
+    SCOPED_TRACE(expected.text);
+    const TableOptions options = {.delimiter = ',', .header = HeaderLine::kYes};
+    if (expected.lines.empty()) {
+      EXPECT_THAT(Complaint(expected.text, expected.choice, options),
+                  HasSubstr("no row is complete"));
+      ++empty;
+      continue;
+    }
+    const Table table = Read(expected.text, expected.choice, options);
+    EXPECT_EQ(table.columns, expected.names);
+    EXPECT_EQ(table.values, expected.values);
+    EXPECT_EQ(table.line, expected.lines);
+    EXPECT_EQ(table.labels, expected.labels);
+    EXPECT_EQ(table.dropped_rows, expected.dropped);
+  }
+  EXPECT_GT(empty, 0U);
+}
+
+TEST_F(TableTest, LetsANameBeatAnExclusionAndAKeyBeatACategory) {
+  const std::string text = "a,b,w\n1,2,x\n3,4,y\n";
+  EXPECT_THAT(Read(text, {.columns = {"b"}, .other_numbers = true, .exclude = {"b"}}).columns,
+              ElementsAre("a", "b"));
+  const std::string one = folder.Write("one.csv", "a,w\n1,N\n2,S\n");
+  const std::string two = folder.Write("two.csv", "a,w\n3,S\n");
+  const ColumnChoice both = {.columns = {"a"}, .categorical = {"w"}, .keys = {"w"}};
+  EXPECT_THAT(ReadTable({one, two}, both, {.codes_per_file = true}).values,
+              ElementsAre(1, 0, 2, 1, 3, 1));
+}
+
+TEST_F(TableTest, TakesTheFirstValueOfAColumnToSayWhetherItHoldsNumbers) {
+  EXPECT_THAT(Read("a,b\nNA,x\n,1\n3,2\n", {.columns = {"a"}, .other_numbers = true}).columns,
+              ElementsAre("a"));
+  EXPECT_THAT(Complaint("a,b\nNA,1\n3,2\nx,1\n", numbers),
+              EndsWith("line 4, column \"a\": \"x\" is not a number; correct it, name the column "
+                       "as categorical, or leave the column out"));
+}
+
+TEST_F(TableTest, CodesNumbersAndQuotedWordsByTheirText) {
+  const Table table = Read("k,v\n1.0,1\n1,2\n\"say \"\"hi\"\"\",3\n1,4\n",
+                           {.columns = {"v"}, .categorical = {"k"}});
+  EXPECT_THAT(table.labels[0], ElementsAre("1.0", "1", "say \"hi\""));
+  EXPECT_THAT(table.values, ElementsAre(0, 1, 1, 2, 2, 3, 1, 4));
+}
+
+TEST_F(TableTest, NamesTheSecondFileOfAMissingValue) {
+  const std::string one = folder.Write("one.csv", "a\n1\n");
+  const std::string two = folder.Write("two.csv", "a\n\n2\nnull\n");
+  EXPECT_THAT(MessageOf([&] {
+                ReadTable({one, two}, numbers, {.missing = MissingPolicy::kError});
+              }),
+              HasSubstr(two + ", line 4, column \"a\": the value is missing (\"null\")"));
+  EXPECT_THAT(MessageOf([&] {
+                ReadTable({one, folder.Write("none.csv", "a\nNA\n?\n")}, numbers);
+              }),
+              EndsWith("none.csv: no row is complete (column \"a\" lacks 2 of 2 values); leave out "
+                       "the columns with missing values"));
+}
+
+TEST_F(TableTest, RecognisesADecimalCommaOnlyAmongDigits) {
+  for (const auto& [cell, comma] : {std::pair("-1,5", true), std::pair("+1,234,5", true),
+                                    std::pair("1,5x", false), std::pair("1-5", false)}) {
+    const std::string text = Complaint(std::string("a;b\n") + cell + ";2\n", {.columns = {"a"}});
+    EXPECT_EQ(text.ends_with("write it with a decimal point"), comma) << cell;
+  }
+}
+
+TEST_F(TableTest, FindsNothingInATableWithoutFiles) {
+  Table table;
+  table.columns = {"temp"};
+  EXPECT_EQ(MessageOf([&] { table.Find("tmp"); }),
+            "table: there is no column \"tmp\"; did you mean \"temp\"?");
 }
 
 }  // namespace
