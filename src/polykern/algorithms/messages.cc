@@ -57,60 +57,87 @@ void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) 
   }
 }
 
+/// Throws unless the parts of all updates together have the lengths that they should have.
+void CheckLengths(const ModelShape& shape, const Updates& updates) {
+  const std::size_t values = updates.blocks.size() * shape.width;
+  const std::size_t losses = updates.size() * shape.losses_per_update;
+  const bool ring = shape.ring.bits > 0;
+  if (updates.first.size() == updates.size() + 1 && updates.first.front() == 0 &&
+      updates.first.back() == updates.blocks.size() &&
+      updates.values.size() == (ring ? 0 : values) &&
+      updates.losses.size() == (ring ? 0 : losses) &&
+      updates.integers.size() == (ring ? values + losses : 0)) {
+    return;
+  }
+  throw BrokenRule(Rule::kLengths, "an update for step " + std::to_string(updates.step) +
+                                       " was rejected: its parts have inconsistent lengths");
+}
+
+/// Which kernels client c sent.
+void CheckBlocks(const ModelShape& shape, const Updates& updates, std::size_t c) {
+  const auto blocks = updates.BlocksOf(c);
+  if (blocks.size() > shape.blocks_per_update) {
+    Reject(updates, c, Rule::kKernels,
+           "it holds " + std::to_string(blocks.size()) + " kernels, at most " +
+               std::to_string(shape.blocks_per_update) + " are allowed");
+  }
+  if (shape.loss_per_block && blocks.size() != shape.losses_per_update) {
+    Reject(updates, c, Rule::kLosses,
+           "it holds " + std::to_string(blocks.size()) + " kernels, but the losses of " +
+               std::to_string(shape.losses_per_update));
+  }
+  if (GoUpwards(blocks) && (blocks.empty() || blocks.back() < shape.blocks)) return;
+  for (const std::uint32_t block : blocks) {
+    if (block >= shape.blocks) {
+      Reject(updates, c, Rule::kKernels, "there is no kernel " + std::to_string(block));
+    }
+  }
+  if (const std::uint32_t* twice = Repeated(blocks, shape.blocks)) {
+    Reject(updates, c, Rule::kKernels, "kernel " + std::to_string(*twice) + " is there twice");
+  }
+}
+
+void CheckIntegers(const ModelShape& shape, const Updates& updates, std::size_t c) {
+  for (std::size_t at = updates.IntegersBefore(shape, c); at < updates.IntegersBefore(shape, c + 1);
+       ++at) {
+    const std::uint64_t sent = updates.integers[at];
+    if (sent == shape.ring.Wrap(static_cast<std::int64_t>(sent))) continue;
+    Reject(updates, c, Rule::kNumbers,
+           "it holds integers of more than " + std::to_string(shape.ring.bits) + " bits");
+  }
+}
+
 }  // namespace
 
 void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> senders,
-                    std::size_t each, std::size_t width) {
+                    std::size_t each) {
   step = answered;
   clients.assign(senders.begin(), senders.end());
   first.resize(clients.size() + 1);
   for (std::size_t c = 0; c < first.size(); ++c) first[c] = c * each;
   blocks.assign(first.back(), 0);
-  values.resize(first.back() * width);
   losses.clear();
+  integers.clear();
   probability.assign(clients.size(), 1);
 }
 
 void CheckUpdates(const ModelShape& shape, const Updates& updates) {
-  const std::size_t sent = updates.blocks.size();
-  if (updates.first.size() != updates.size() + 1 || updates.first.front() != 0 ||
-      updates.first.back() != sent || updates.values.size() != sent * shape.width ||
-      updates.losses.size() != updates.size() * shape.losses_per_update) {
-    throw BrokenRule(Rule::kLengths, "an update for step " + std::to_string(updates.step) +
-                                         " was rejected: its parts have inconsistent lengths");
-  }
+  CheckLengths(shape, updates);
   const std::span values(updates.values);
   const std::span losses(updates.losses);
   // Nearly always: one quick look.
   const bool all_good = ExactSum::Representable(values) && ExactSum::Representable(losses) &&
                         std::ranges::all_of(losses, IsLoss);
-  const bool norms_matter = shape.least_norm > 0 || std::isfinite(shape.most_norm);
+  const bool ring = shape.ring.bits > 0;
+  const bool norms_matter = !ring && (shape.least_norm > 0 || std::isfinite(shape.most_norm));
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
     const std::size_t end = updates.first[c + 1];
-    if (start > end || end > sent)
+    if (start > end || end > updates.blocks.size()) {
       Reject(updates, c, Rule::kLengths, "its parts have inconsistent lengths");
-    if (end - start > shape.blocks_per_update) {
-      Reject(updates, c, Rule::kKernels,
-             "it holds " + std::to_string(end - start) + " kernels, at most " +
-                 std::to_string(shape.blocks_per_update) + " are allowed");
     }
-    if (shape.loss_per_block && end - start != shape.losses_per_update) {
-      Reject(updates, c, Rule::kLosses,
-             "it holds " + std::to_string(end - start) + " kernels, but the losses of " +
-                 std::to_string(shape.losses_per_update));
-    }
-    const auto blocks = updates.BlocksOf(c);
-    if (!GoUpwards(blocks) || (!blocks.empty() && blocks.back() >= shape.blocks)) {
-      for (const std::uint32_t block : blocks) {
-        if (block >= shape.blocks) {
-          Reject(updates, c, Rule::kKernels, "there is no kernel " + std::to_string(block));
-        }
-      }
-      if (const std::uint32_t* twice = Repeated(blocks, shape.blocks)) {
-        Reject(updates, c, Rule::kKernels, "kernel " + std::to_string(*twice) + " is there twice");
-      }
-    }
+    CheckBlocks(shape, updates, c);
+    if (ring) CheckIntegers(shape, updates, c);
     if (all_good) {
       if (norms_matter) CheckNorms(shape, updates, c);
       continue;
@@ -121,8 +148,9 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
       Reject(updates, c, Rule::kNumbers,
              "it holds numbers that are not finite or above 512 in size");
     }
-    if (!std::ranges::all_of(losses_of, IsLoss))
+    if (!std::ranges::all_of(losses_of, IsLoss)) {
       Reject(updates, c, Rule::kLosses, "it holds a negative loss");
+    }
     if (norms_matter) CheckNorms(shape, updates, c);
   }
 }

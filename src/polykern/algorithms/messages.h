@@ -8,6 +8,23 @@
 
 namespace polykern {
 
+/// Integers modulo 2^bits, each a multiple of a unit: what updates hold in place of floats where
+/// nobody is to see more than sums.
+struct Ring {
+  unsigned bits = 0;  ///< 32 or 64; 0: there is no ring, updates hold floats
+  double unit = 0;    ///< what 1 stands for
+
+  /// A number as it is sent, and back: of all that are sent alike the one that is nearest to 0.
+  std::uint64_t Wrap(std::int64_t number) const {
+    const auto all = static_cast<std::uint64_t>(number);
+    return bits == 32 ? all & UINT32_MAX : all;
+  }
+  std::int64_t Unwrap(std::uint64_t sent) const {
+    return bits == 32 ? static_cast<std::int32_t>(static_cast<std::uint32_t>(sent))
+                      : static_cast<std::int64_t>(sent);
+  }
+};
+
 /// What an algorithm's model and messages look like. For kernel algorithms a block is a kernel and
 /// its width is F = 2D.
 struct ModelShape {
@@ -21,6 +38,7 @@ struct ModelShape {
   /// A block that is sent must have a norm between these.
   double least_norm = 0;
   double most_norm = std::numeric_limits<double>::infinity();
+  Ring ring = {};  ///< of the numbers in an update
 
   std::size_t model_size() const { return blocks * width; }
   /// Most numbers a client sends in one step: what the uplink budget limits.
@@ -44,6 +62,9 @@ struct Updates {
   std::vector<std::uint32_t> blocks;   ///< which block each is, distinct within a client
   std::vector<float> values;           ///< blocks.size() x width
   std::vector<float> losses;           ///< clients x losses_per_update
+  /// In place of values and losses where the shape has a ring: each client's blocks, and then its
+  /// losses.
+  std::vector<std::uint64_t> integers;
   /// With which probability a client chose its blocks. Stays on the client: not sent.
   std::vector<double> probability;
 
@@ -51,13 +72,15 @@ struct Updates {
   std::span<const std::uint32_t> BlocksOf(std::size_t c) const {
     return std::span(blocks).subspan(first[c], first[c + 1] - first[c]);
   }
-  /// Makes them those of these clients for a step, with `each` blocks of `width` numbers for each
-  /// of them. Which blocks (all 0) and what is in them is left to be written. No losses;
-  /// probabilities of 1.
-  void Begin(std::uint64_t answered, std::span<const std::uint64_t> senders, std::size_t each,
-             std::size_t width);
-  /// Lets go of the blocks beyond the last client's.
-  void Shrink(std::size_t width) {
+  /// Where the integers of client c begin; those of the one after the last: where they end.
+  std::size_t IntegersBefore(const ModelShape& shape, std::size_t c) const {
+    return first[c] * shape.width + c * shape.losses_per_update;
+  }
+  /// Makes them those of these clients for a step, with `each` blocks for each of them, all of them
+  /// block 0. No losses; probabilities of 1. What the blocks hold comes with MakeRoom.
+  void Begin(std::uint64_t answered, std::span<const std::uint64_t> senders, std::size_t each);
+  /// Room for as many blocks as `first` says, of `width` numbers; they are left to be written.
+  void MakeRoom(std::size_t width) {
     blocks.resize(first.back());
     values.resize(first.back() * width);
   }
@@ -67,13 +90,15 @@ struct Updates {
     blocks.clear();
     values.clear();
     losses.clear();
+    integers.clear();
     probability.clear();
   }
 };
 
 /// Throws BrokenRule, naming the client, unless the updates fit the shape: consistent lengths, at
 /// most blocks_per_update distinct valid blocks per client, every number finite and representable,
-/// norms within their bounds, no loss negative.
+/// norms within their bounds, no loss negative. Of integers it can judge only that they are of the
+/// ring; floats where it asks for integers do not fit, nor integers where it asks for floats.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
 
 }  // namespace polykern

@@ -1,5 +1,6 @@
 #include "polykern/algorithms/messages.h"
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -75,7 +76,8 @@ TEST(Updates, AreAnEmptyCohortAfterClear) {
 
 TEST(Updates, BeginWithAsManyBlocksForEachClientAndNothingOfTheStepBefore) {
   Updates updates = Good();
-  updates.Begin(7, std::vector<std::uint64_t>{4, 9, 11}, 2, 5);
+  updates.Begin(7, std::vector<std::uint64_t>{4, 9, 11}, 2);
+  updates.MakeRoom(5);
   EXPECT_EQ(updates.step, 7U);
   EXPECT_THAT(updates.clients, testing::ElementsAre(4, 9, 11));
   EXPECT_THAT(updates.first, testing::ElementsAre(0, 2, 4, 6));
@@ -83,7 +85,8 @@ TEST(Updates, BeginWithAsManyBlocksForEachClientAndNothingOfTheStepBefore) {
   EXPECT_EQ(updates.values.size(), 30U);
   EXPECT_TRUE(updates.losses.empty());
   EXPECT_THAT(updates.probability, testing::ElementsAre(1, 1, 1));
-  updates.Begin(8, std::vector<std::uint64_t>{4}, 0, 0);
+  updates.Begin(8, std::vector<std::uint64_t>{4}, 0);
+  updates.MakeRoom(0);
   EXPECT_TRUE(updates.values.empty());
   EXPECT_THAT(updates.first, testing::ElementsAre(0, 0));
 }
@@ -309,6 +312,58 @@ TEST(CheckUpdates, SaysWhichRuleIsBroken) {
   wrong = WithNorms();
   wrong.values[1] = 0;
   EXPECT_EQ(Broken(wrong, kBounded), Rule::kNorm);
+}
+
+/// The same as integers of a ring, with a loss of each client.
+Updates InRing() {
+  Updates updates = Good();
+  updates.values.clear();
+  updates.integers = {1, 2, 3, 4, 5, 6, /*loss*/ 50, /*loss*/ 51, 7, 8, UINT32_MAX, /*loss*/ 52};
+  return updates;
+}
+
+TEST(Ring, WrapsAndUnwrapsNumbersOfEitherSign) {
+  for (const unsigned bits : {32U, 64U}) {
+    const Ring ring{bits, 0.5};
+    for (const std::int64_t number : {0, 1, -1, INT32_MAX, INT32_MIN}) {
+      EXPECT_EQ(ring.Unwrap(ring.Wrap(number)), number) << bits;
+    }
+    EXPECT_EQ(ring.Unwrap(ring.Wrap(-3) + ring.Wrap(5)), 2) << "sums of what is wrapped";
+  }
+  EXPECT_EQ((Ring{32, 1}.Wrap(-1)), UINT32_MAX);
+  EXPECT_EQ((Ring{64, 1}.Unwrap(Ring{64, 1}.Wrap(INT64_MIN))), INT64_MIN);
+}
+
+TEST(CheckUpdates, TakesIntegersWhereTheShapeHasARingAndNowhereElse) {
+  ModelShape shape = {4, 3, 2, 1};
+  EXPECT_EQ(Broken(InRing(), shape), Rule::kLengths) << "it asks for floats";
+  shape.ring = {32, 0.25};
+  EXPECT_EQ(Complaint(InRing(), shape), "");
+  Updates floats = Good();
+  floats.losses = {1, 2, 3};
+  EXPECT_EQ(Broken(floats, shape), Rule::kLengths);
+  for (auto spoil :
+       {+[](Updates& u) { u.integers.pop_back(); }, +[](Updates& u) { u.integers.push_back(0); },
+        +[](Updates& u) { u.values = {1}; }, +[](Updates& u) { u.losses = {1}; }}) {
+    Updates updates = InRing();
+    spoil(updates);
+    EXPECT_EQ(Broken(updates, shape), Rule::kLengths);
+  }
+}
+
+TEST(CheckUpdates, JudgesOfIntegersOnlyWhetherTheyAreOfTheRing) {
+  ModelShape shape = {4, 3, 2, 1};
+  shape.most_norm = 1;  // of numbers that nobody sees
+  shape.ring = {32, 0.25};
+  EXPECT_EQ(Complaint(InRing(), shape), "");
+  Updates updates = InRing();
+  updates.integers[10] += 1;
+  EXPECT_EQ(Broken(updates, shape), Rule::kNumbers);
+  EXPECT_THAT(Complaint(updates, shape), AllOf(HasSubstr("client 72"), HasSubstr("32 bits")));
+  shape.ring.bits = 64;
+  EXPECT_EQ(Complaint(updates, shape), "");
+  updates.blocks = {3, 3, 3};
+  EXPECT_EQ(Broken(updates, shape), Rule::kKernels) << "kernels are judged as ever";
 }
 
 }  // namespace

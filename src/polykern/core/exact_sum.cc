@@ -106,12 +106,23 @@ bool ExactSum::Representable(std::span<const float> values) {
 
 void ExactSum::Add(std::span<const float> rows, std::span<const std::uint32_t> which) {
   if (which.empty()) return;
-  assert(Representable(rows));
+  assert(unit_ == kUnit && Representable(rows));
   HWY_DYNAMIC_DISPATCH(AddRounded)(rows.data(), which, rows.size() / which.size(), sums_.data());
 }
 
+void ExactSum::AddIntegers(std::span<const std::uint64_t> rows,
+                           std::span<const std::uint32_t> which) {
+  const std::size_t width = which.empty() ? 0 : rows.size() / which.size();
+  for (std::size_t r = 0; r < which.size(); ++r) {
+    for (std::size_t i = 0; i < width; ++i) {
+      std::int64_t& sum = sums_[which[r] * width + i];
+      sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + rows[r * width + i]);
+    }
+  }
+}
+
 void ExactSum::Add(std::size_t offset, std::span<const float> values) {
-  assert(offset + values.size() <= sums_.size());
+  assert(unit_ == kUnit && offset + values.size() <= sums_.size());
   assert(Representable(values));
   constexpr std::uint32_t kOnlyRow[] = {0};
   HWY_DYNAMIC_DISPATCH(AddRounded)
@@ -120,7 +131,10 @@ void ExactSum::Add(std::size_t offset, std::span<const float> values) {
 
 void ExactSum::Merge(const ExactSum& other) {
   assert(other.size() == size());
-  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+  for (std::size_t i = 0; i < sums_.size(); ++i) {  // modulo 2^64
+    sums_[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums_[i]) +
+                                         static_cast<std::uint64_t>(other.sums_[i]));
+  }
 }
 
 void ExactSum::Clear() {

@@ -20,25 +20,30 @@ class ExactSum {
   static constexpr float kLimit = 512;  ///< the largest representable term
   static constexpr std::uint64_t kMaxTerms = (std::uint64_t{1} << 24) - 1;
 
-  explicit ExactSum(std::size_t size) : sums_(size) {}
+  /// unit: of integers that are added as they are; floats need kUnit.
+  explicit ExactSum(std::size_t size, double unit = kUnit) : unit_(unit), sums_(size) {}
 
   /// True if every value is finite and at most kLimit in size: Add's precondition.
   static bool Representable(std::span<const float> values);
 
   /// Adds rows of equal length: row r to the row which[r] of the sum.
   void Add(std::span<const float> rows, std::span<const std::uint32_t> which);
+  /// The same with integers in the sum's unit, modulo 2^64.
+  void AddIntegers(std::span<const std::uint64_t> rows, std::span<const std::uint32_t> which);
   /// Adds values to the places offset, offset + 1, ..
   void Add(std::size_t offset, std::span<const float> values);
   void Merge(const ExactSum& other);
   void Clear();
 
   std::size_t size() const { return sums_.size(); }
-  /// The sums as multiples of kUnit.
+  double unit() const { return unit_; }
+  /// The sums as multiples of the unit.
   std::span<const std::int64_t> units() const { return sums_; }
   std::span<std::int64_t> units() { return sums_; }
-  double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * kUnit; }
+  double operator[](std::size_t i) const { return static_cast<double>(sums_[i]) * unit_; }
 
  private:
+  double unit_;
   std::vector<std::int64_t, LineAllocator<std::int64_t>> sums_;
 };
 

@@ -192,5 +192,27 @@ TEST(ExactSum, HoldsTheMostTermsOfTheLargestSize) {
   }
 }
 
+TEST(ExactSum, AddsIntegersModulo2To64InItsUnit) {
+  ExactSum sum(6, 0.5);
+  sum.AddIntegers(std::vector<std::uint64_t>{UINT64_MAX, 5, 7, 1},
+                  std::vector<std::uint32_t>{2, 0});
+  sum.AddIntegers(std::vector<std::uint64_t>{4, static_cast<std::uint64_t>(-11)},
+                  std::vector<std::uint32_t>{2});
+  sum.AddIntegers({}, {});
+  EXPECT_EQ(sum[4], 1.5);  // (-1 + 4) / 2
+  EXPECT_EQ(sum[5], -3);
+  EXPECT_EQ(sum[0], 3.5);
+  EXPECT_EQ(sum[1], 0.5);
+  ExactSum wrapped(1, 1);  // twice past the largest number
+  for (int i = 0; i < 4; ++i) {
+    wrapped.AddIntegers(std::vector<std::uint64_t>{(1ULL << 62) + 1},
+                        std::vector<std::uint32_t>{0});
+  }
+  ExactSum all(1, 1);
+  all.Merge(wrapped);
+  all.Merge(wrapped);
+  EXPECT_EQ(all[0], 8);
+}
+
 }  // namespace
 }  // namespace polykern

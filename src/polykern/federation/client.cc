@@ -54,7 +54,7 @@ void ClientRound::Predict(const Broadcast& broadcast, Clients& clients, std::siz
 const Updates& ClientRound::Learn(std::span<const double> labels) {
   labels_.clear();
   for (const std::size_t k : participants_) labels_.push_back(labels[k]);
-  return step_->Learn(labels_);
+  return sealing_->Seal(algorithm_->shape(), step_->Learn(labels_), sealed_);
 }
 
 std::span<const float> ClientRound::KernelPredictions(std::size_t participant) const {
@@ -64,7 +64,8 @@ std::span<const float> ClientRound::KernelPredictions(std::size_t participant) c
 }
 
 std::span<const double> ClientRound::KernelLosses(std::size_t participant) const {
-  return step_->kernel_losses().subspan(participant * experts_, experts_);
+  const std::size_t experts = algorithm_->experts();
+  return step_->kernel_losses().subspan(participant * experts, experts);
 }
 
 }  // namespace polykern

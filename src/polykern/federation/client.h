@@ -8,6 +8,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/engine.h"
+#include "polykern/federation/sealing.h"
 
 namespace polykern {
 
@@ -44,9 +45,10 @@ class Clients {
 /// Calling Learn without a Predict before it is a programmer's mistake.
 class ClientRound {
  public:
-  /// The algorithm must outlive it.
-  explicit ClientRound(const Algorithm& algorithm, const Engine& engine = CpuEngine())
-      : experts_(algorithm.experts()), step_(engine.NewStep(algorithm)) {}
+  /// Everything passed in must outlive it.
+  explicit ClientRound(const Algorithm& algorithm, const Engine& engine = CpuEngine(),
+                       const Sealing& sealing = PlainSealing())
+      : algorithm_(&algorithm), sealing_(&sealing), step_(engine.NewStep(algorithm)) {}
 
   /// Steps 2-4 for those clients of first .. first + present.size() - 1 that are present. x holds a
   /// row and uniforms (if not empty) a number for each client, present or not. `broadcast`,
@@ -61,14 +63,18 @@ class ClientRound {
   /// After Predict: what each kernel predicts for a participant; empty without kernels.
   std::span<const float> KernelPredictions(std::size_t participant) const;
 
-  /// Steps 5-7. Labels hold a number for each client, present or not.
+  /// Steps 5-7. Labels hold a number for each client, present or not. Gives what is sent: sealed.
   const Updates& Learn(std::span<const double> labels);
+  /// What Learn gives looks like this.
+  ModelShape sent_shape() const { return sealing_->SealedShape(algorithm_->shape()); }
   /// After Learn: the losses of a participant's kernels in this step.
   std::span<const double> KernelLosses(std::size_t participant) const;
 
  private:
-  std::size_t experts_;
+  const Algorithm* algorithm_;
+  const Sealing* sealing_;
   std::unique_ptr<CohortStep> step_;
+  Updates sealed_;
   std::vector<std::size_t> participants_;
   std::vector<std::uint64_t> ids_;
   std::vector<float> x_;

@@ -6,23 +6,30 @@
 #include <string>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/core/error.h"
 
 namespace polykern {
 
 Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes,
-                         std::uint64_t first_client)
-    : shape_(algorithm.shape()),
+                         std::uint64_t first_client, const Sealing& sealing)
+    : shape_(sealing.SealedShape(algorithm.shape())),
+      opener_(sealing.NewOpener(algorithm.shape(), lanes)),
       first_client_(first_client),
       server_(algorithm.NewServer()),
       lanes_(lanes),
       answered_(clients) {
   for (std::size_t lane = 0; lane < lanes; ++lane) inboxes_.push_back(server_->NewInbox());
+  if (opener_ && inboxes_.front()->Sums().empty()) {
+    throw Error(std::string(algorithm.name()) +
+                " needs single updates: it cannot be had with sums alone");
+  }
 }
 
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   assert(lane < lanes_.size());
   Check(updates);
   MarkAnswered(updates);
+  if (opener_) opener_->Add(updates, lane);
   inboxes_[lane]->Add(updates);
   lanes_[lane].participants += updates.size();
 }
@@ -65,7 +72,10 @@ std::vector<std::span<std::int64_t>> Coordinator::Sums() {
   for (const auto& inbox : std::span(inboxes_).subspan(1)) {
     const auto more = inbox->Sums();
     for (std::size_t s = 0; s < sums.size(); ++s) {
-      for (std::size_t i = 0; i < sums[s].size(); ++i) sums[s][i] += more[s][i];
+      for (std::size_t i = 0; i < sums[s].size(); ++i) {  // modulo 2^64: they may be sealed
+        sums[s][i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[s][i]) +
+                                               static_cast<std::uint64_t>(more[s][i]));
+      }
     }
     inbox->Clear();
   }
@@ -79,6 +89,7 @@ std::uint64_t Coordinator::participants() const {
 }
 
 void Coordinator::Commit(std::uint64_t participants, const RunJobs& run) {
+  if (opener_) opener_->Open(Sums());
   server_->Commit(inboxes_, participants, run);
   for (Lane& lane : lanes_) lane.participants = 0;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/federation/sealing.h"
 
 namespace polykern {
 
@@ -20,8 +21,9 @@ namespace polykern {
 class Coordinator {
  public:
   /// For clients first_client .. first_client + clients - 1.
+  /// Throws Error for a sealing that opens only sums, and a server that needs single updates.
   explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1,
-                       std::uint64_t first_client = 0);
+                       std::uint64_t first_client = 0, const Sealing& sealing = PlainSealing());
 
   /// From here on updates may answer steps that have ended: they count in the open one. For
   /// algorithms whose messages do not depend on the model (AlgorithmTraits::takes_late_updates). A
@@ -54,7 +56,7 @@ class Coordinator {
   /// From here on the clients of these updates, which passed Check, have answered their step.
   void MarkAnswered(const Updates& updates);
   /// Takes in updates, of any clients, that another coordinator has checked and marked. They need
-  /// neither name their clients nor have losses.
+  /// neither name their clients nor have losses. Not of sealed ones.
   void Relay(const Updates& updates, std::size_t lane = 0) { inboxes_[lane]->Add(updates); }
   /// Ends the step of all coordinators, in which so many clients took part.
   void Commit(std::uint64_t participants, const RunJobs& run);
@@ -75,7 +77,8 @@ class Coordinator {
     std::uint64_t participants = 0;
   };
 
-  ModelShape shape_;
+  ModelShape shape_;                // of the updates, sealed
+  std::unique_ptr<Opener> opener_;  // null: they are not
   std::uint64_t first_client_;
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;  // one per lane

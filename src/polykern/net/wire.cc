@@ -71,6 +71,7 @@ std::string Encode(const Hello& hello) {
 
 std::string Encode(const Updates& updates) {
   assert(updates.size() == 1);
+  if (!updates.integers.empty()) throw Error("the protocol has no message for updates of integers");
   v1::ClientMessage message;
   v1::Update& update = *message.mutable_update();
   update.set_step(updates.step);

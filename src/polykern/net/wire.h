@@ -68,7 +68,8 @@ using ClientMessage = std::variant<Hello, Updates, ClientReport>;
 using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 
 std::string Encode(const Hello& hello);
-/// Of one client; its number and probability are not sent.
+/// Of one client; its number and probability are not sent. Throws Error for integers, of which the
+/// protocol does not know yet.
 std::string Encode(const Updates& updates);
 std::string Encode(const ClientReport& report);
 std::string Encode(const Welcome& welcome);

@@ -48,6 +48,15 @@ TEST(Wire, CarriesEveryBitOfAnUpdateAndNothingPrivate) {
   EXPECT_TRUE(got.probability.empty());
 }
 
+TEST(Wire, RefusesToSendAnUpdateOfIntegersAsIfItWereEmpty) {
+  Updates updates = SomeUpdates();
+  updates.values.clear();
+  updates.losses.clear();
+  updates.integers = {1, 2, 3, 4, 5, 6, 7};
+  EXPECT_THAT([&] { Encode(updates); },
+              testing::ThrowsMessage<Error>(HasSubstr("no message for updates of integers")));
+}
+
 TEST(Wire, CarriesAHello) {
   const auto message = DecodeClientMessage(Encode(Hello{7, 1234}));
   EXPECT_EQ(std::get<Hello>(message).version, 7U);

@@ -73,7 +73,8 @@ class LocalRls::Step final : public CohortStep {
   }
 
   void LearnLabels(std::span<const double> labels) override {
-    updates_.Begin(broadcast().step, samples().clients, 0, 0);
+    updates_.Begin(broadcast().step, samples().clients, 0);
+    updates_.MakeRoom(0);
     kernel_losses_.resize(clients() * n_);
     for (std::size_t c = 0; c < clients(); ++c) {
       const auto losses = MatrixRow(kernel_losses_, c, n_);

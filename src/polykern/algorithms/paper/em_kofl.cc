@@ -94,7 +94,8 @@ class EmKofl::Step final : public CohortStep {
   void LearnLabels(std::span<const double> labels) override {
     const std::size_t drawn = Drawn();
     // The block is the one average; everybody knows which kernel it is of.
-    updates_.Begin(broadcast().step, samples().clients, 1, width_);
+    updates_.Begin(broadcast().step, samples().clients, 1);
+    updates_.MakeRoom(width_);
     kernel_losses_.resize(clients() * n_);
     for (std::size_t c = 0; c < clients(); ++c) {
       double* state = samples().state[c];

@@ -68,7 +68,8 @@ class EveryKernel::Step final : public CohortStep {
 
  private:
   void PredictCohort() override {
-    updates_.Begin(broadcast().step, samples().clients, n_, width_);
+    updates_.Begin(broadcast().step, samples().clients, n_);
+    updates_.MakeRoom(width_);
     for (std::size_t at = 0; at < updates_.blocks.size(); ++at) {
       updates_.blocks[at] = static_cast<std::uint32_t>(at % n_);
     }

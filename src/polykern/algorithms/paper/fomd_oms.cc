@@ -102,7 +102,8 @@ class FomdOms::Step final : public CohortStep {
 
  private:
   void PredictCohort() override {
-    updates_.Begin(broadcast().step, samples().clients, kHeld, width_);
+    updates_.Begin(broadcast().step, samples().clients, kHeld);
+    updates_.MakeRoom(width_);
     for (std::size_t c = 0; c < clients(); ++c) {
       const double uniform =
           samples().uniforms.empty()

@@ -70,7 +70,8 @@ class PerFedAvg::Step final : public CohortStep {
 
   void LearnLabels(std::span<const double> labels) override {
     const double alpha = options_.inner_rate;
-    updates_.Begin(broadcast().step, samples().clients, 1, w_.size());
+    updates_.Begin(broadcast().step, samples().clients, 1);
+    updates_.MakeRoom(w_.size());
     for (std::size_t c = 0; c < clients(); ++c) {
       const auto gradient_at = [&](std::span<const double> at, std::span<double> gradient) {
         const double f = network_.Forward(at, Sample(c), activations_);

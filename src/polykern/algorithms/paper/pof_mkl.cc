@@ -77,7 +77,7 @@ class PofMkl::Step final : public CohortStep {
   /// 1. theta_i is in the broadcast.
   void PredictCohort() override {
     weights_.resize(clients() * n_);
-    updates_.Begin(broadcast().step, samples().clients, algorithm_.draw_.per_upload(), width_);
+    updates_.Begin(broadcast().step, samples().clients, algorithm_.draw_.per_upload());
     for (std::size_t c = 0; c < clients(); ++c) {
       const auto w = MatrixRow(weights_, c, n_);
       algorithm_.Weights({samples().state[c], algorithm_.state_size()}, broadcast().step, w);
@@ -86,7 +86,7 @@ class PofMkl::Step final : public CohortStep {
       // kernels alone.
       algorithm_.draw_.Draw(samples(), c, w, order_, updates_);
     }
-    updates_.Shrink(width_);
+    updates_.MakeRoom(width_);
     // 2. Features z_i(x) (6), kept where they are chosen, and 3. f_i = theta_i . z_i(x).
     kernel_predictions_.resize(clients() * n_);
     EvaluateKernels(algorithm_.packed_,

@@ -14,15 +14,17 @@ namespace {
 class SummingInbox final : public Inbox {
  public:
   SummingInbox(const ModelShape& shape, std::size_t weights)
-      : width_(shape.width),
-        values_(shape.model_size()),
+      : shape_(shape),
+        width_(shape.width),
+        values_(shape.model_size(), UnitOf(shape)),
         sent_(shape.blocks),
-        losses_(weights),
+        losses_(weights, UnitOf(shape)),
         per_block_(shape.loss_per_block) {}
 
   void Add(const Updates& updates) override {
-    values_.Add(updates.values, updates.blocks);
     for (const std::uint32_t block : updates.blocks) sent_[block] = 1;
+    if (!updates.integers.empty()) return AddIntegers(updates);
+    values_.Add(updates.values, updates.blocks);
     if (per_block_) {
       if (losses_.size() > 0) losses_.Add(updates.losses, updates.blocks);
     } else if (losses_.size() > 0) {
@@ -48,11 +50,34 @@ class SummingInbox final : public Inbox {
     losses_.Merge(other.losses_);
   }
 
+  /// Of a ring of 32 bits: the sums themselves, where only their last bits mattered so far.
+  void Unwrap() {
+    for (const auto units : {values_.units(), losses_.units()}) {
+      for (std::int64_t& sum : units) sum = shape_.ring.Unwrap(static_cast<std::uint64_t>(sum));
+    }
+  }
+
   StepSums Of(std::uint64_t participants) const {
     return {values_, losses_, static_cast<double>(participants), sent_};
   }
 
  private:
+  static double UnitOf(const ModelShape& shape) {
+    return shape.ring.bits > 0 ? shape.ring.unit : ExactSum::kUnit;
+  }
+  void AddIntegers(const Updates& updates) {
+    for (std::size_t c = 0; c < updates.size(); ++c) {
+      const auto blocks = updates.BlocksOf(c);
+      const auto own = std::span(updates.integers).subspan(updates.IntegersBefore(shape_, c));
+      values_.AddIntegers(own.first(blocks.size() * width_), blocks);
+      if (losses_.size() == 0) continue;
+      const auto losses = own.subspan(blocks.size() * width_, shape_.losses_per_update);
+      constexpr std::uint32_t kOnlyRow[] = {0};
+      losses_.AddIntegers(losses, per_block_ ? blocks : std::span(kOnlyRow));
+    }
+  }
+
+  ModelShape shape_;
   std::size_t width_;
   ExactSum values_;
   std::vector<std::uint8_t> sent_;  // per block: not 0 if its sums may not be 0
@@ -92,6 +117,7 @@ class SummingServer final : public Server {
       total.Merge(mine);
       mine.Clear();
     }
+    if (shape_.ring.bits == 32) total.Unwrap();
     const StepSums sums = total.Of(participants);
     if (participants > 0 && rule_.apply) rule_.apply(sums, state_);
     if (participants > 0 && !rule_.apply) SubtractMean(sums, state_);
@@ -146,7 +172,7 @@ void SubtractMean(const StepSums& sums, ServerState& state) {
   for (std::size_t block = 0; block < sums.sent.size(); ++block) {
     if (sums.sent[block] == 0) continue;
     SubtractScaled(sums.values.units().subspan(block * width, width),
-                   ExactSum::kUnit / sums.participants,
+                   sums.values.unit() / sums.participants,
                    std::span(state.model).subspan(block * width, width));
   }
 }

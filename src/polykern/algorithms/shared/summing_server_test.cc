@@ -239,5 +239,35 @@ TEST(ServerRule, GivesLossesOfSentBlocksToThoseBlocks) {
   EXPECT_THAT(server->Save(), ElementsAre(0, 0, 0, 0, 0, 0, 1, 0, 2));
 }
 
+TEST(SummingServerOfIntegers, AddsThemInTheirRingAndUnit) {
+  for (const unsigned bits : {32U, 64U}) {
+    ModelShape shape = kSumShape;
+    shape.losses_per_update = 2;
+    shape.ring = {bits, 0.125};
+    ServerRule rule;
+    rule.weights = 2;
+    rule.weight_rate = 1;
+    rule.apply = [](const StepSums& sums, ServerState& state) {
+      SubtractMean(sums, state);
+      for (std::size_t i = 0; i < 2; ++i) state.losses[i] += sums.losses[i];
+    };
+    const auto server = NewSummingServer(shape, rule);
+    std::vector<std::unique_ptr<Inbox>> inboxes;
+    inboxes.push_back(server->NewInbox());
+    inboxes.push_back(server->NewInbox());
+    const auto sent = [&](std::vector<std::uint32_t> blocks, std::vector<std::int64_t> numbers) {
+      Updates updates = From(0, std::move(blocks), {});
+      for (const std::int64_t number : numbers) updates.integers.push_back(shape.ring.Wrap(number));
+      CheckUpdates(shape, updates);
+      return updates;
+    };
+    inboxes[0]->Add(sent({0, 2}, {8, -16, 24, 32, 1, 2}));
+    inboxes[1]->Add(sent({2}, {-40, 0, 3, -6}));
+    server->Commit(inboxes, 2);
+    // -(1/2) of the sums times 1/8.
+    EXPECT_THAT(server->Save(), ElementsAre(-0.5, 1, 0, 0, 1, -2, 0.5, -0.5)) << bits;
+  }
+}
+
 }  // namespace
 }  // namespace polykern

@@ -98,13 +98,13 @@ class PofNewton::Step final : public CohortStep {
  private:
   void PredictCohort() override {
     weights_.resize(clients() * n_);
-    updates_.Begin(broadcast().step, samples().clients, algorithm_.draw_.per_upload(), width_);
+    updates_.Begin(broadcast().step, samples().clients, algorithm_.draw_.per_upload());
     for (std::size_t c = 0; c < clients(); ++c) {  // 6, as POF-MKL's
       const auto weights = MatrixRow(weights_, c, n_);
       mixture_.Weights(MixtureState(c), weights);
       algorithm_.draw_.Draw(samples(), c, weights, order_, updates_);
     }
-    updates_.Shrink(width_);
+    updates_.MakeRoom(width_);
     // 2 and 3; predictions go from the middle of the labels' range, and stay within it.
     kernel_predictions_.resize(clients() * n_);
     EvaluateKernels(algorithm_.packed_,

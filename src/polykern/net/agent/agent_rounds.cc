@@ -152,7 +152,7 @@ std::optional<std::string> AgentRounds::Learn(double y, const InputPosition& pos
 /// What the server would not take is not sent, nor is the state that it left behind kept.
 void AgentRounds::CheckLearnt(const Updates& updates) const {
   try {
-    CheckUpdates(learner_->algorithm->shape(), updates);
+    CheckUpdates(learner_->round.sent_shape(), updates);
     const auto finite = [](double value) { return std::isfinite(value); };
     if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
   } catch (const Error& error) {
