@@ -98,41 +98,51 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
 }
 
 void Rounds::Receive(SessionId session, Updates updates, Time now) {
-  const Locked locked(*this);
-  Link* const link = links_.Find(session);
-  if (link == nullptr || !link->client) return;
-  const std::uint64_t number = *link->client;
+  bool complete = false;
+  {
+    const Locked locked(*this);
+    Link* const link = links_.Find(session);
+    if (link == nullptr || !link->client) return;
+    try {
+      TakeUpdate(*link, updates, now);
+    } catch (const BrokenRule& broken) {
+      Reject(*link, updates.step, broken, now);
+    }
+    // Then nobody has anything to send before the step is written, and its last sender's thread is
+    // as good as the writer's. It tells the others sooner: a transport's own threads send faster.
+    complete = !options_.uses_late() && members_.IsComplete() && IsStepDue(now);
+    if (!complete) SignalIfDue(now);
+  }
+  if (complete) Commit(now);
+}
+
+/// Throws BrokenRule, and changes nothing, if it breaks one.
+void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
+  const std::uint64_t number = *link.client;
   const std::uint64_t step = updates.step;
   const bool late =
       step < published_.step() || (step == published_.step() && phase_ == Phase::kWriting);
   const bool dropped = late && (!options_.uses_late() || published_.finished());
   const bool duplicate = !dropped && step < members_[number].next_step;
-  try {
-    link->CheckAnswer(step);
-    if (!dropped && published_.finished()) {
-      throw BrokenRule(Rule::kEnded, "the federation has ended");
-    }
-    updates.clients.assign(1, number);
-    if (!dropped && !duplicate) coordinator_.Receive(updates);
-  } catch (const BrokenRule& broken) {
-    Reject(*link, step, broken, now);
-    return SignalIfDue(now);
+  link.CheckAnswer(step);
+  if (!dropped && published_.finished()) {
+    throw BrokenRule(Rule::kEnded, "the federation has ended");
   }
-  link->Answered(step);
+  updates.clients.assign(1, number);
+  if (!dropped && !duplicate) coordinator_.Receive(updates);
+  link.Answered(step);
   if (dropped) {
     ++counts_.late;
-    return members_.Await(number);
-  }
-  if (duplicate) {  // what it sent before the connection was lost did arrive
+    members_.Await(number);
+  } else if (duplicate) {  // what it sent before the connection was lost did arrive
     ++counts_.duplicates;
-    return;
+  } else {
+    members_.Count(number, step);
+    if (counted_.empty()) first_answer_ = now;
+    counted_.push_back({number, step});
+    ++counts_.accepted;
+    if (late) ++counts_.used_late;
   }
-  members_.Count(number, step);
-  if (counted_.empty()) first_answer_ = now;
-  counted_.push_back({number, step});
-  ++counts_.accepted;
-  if (late) ++counts_.used_late;
-  SignalIfDue(now);
 }
 
 /// Answers an update that breaks a rule, and sends away who has sent too many.

@@ -28,10 +28,11 @@ namespace polykern {
 /// client is told. A step is in the store before anybody hears of it, and so is a client before it
 /// is welcomed. Time is an argument, never read.
 ///
-/// A step has phases: it collects updates, and is written. One thread of the caller's writes: it
-/// waits in WaitForWork and calls Commit. All other calls only queue work for it and never wait for
-/// a disk. Any thread may call anything. Nothing here throws after the constructor: what a client
-/// does wrong is answered to it, and `failure` says when the store fails.
+/// A step has phases: it collects updates, and is written. A thread of the caller's writes: it
+/// waits in WaitForWork and calls Commit. Other calls queue work for it, and nobody waits for a
+/// disk while holding the mutex. Any thread may call anything. Nothing here throws after the
+/// constructor: what a client does wrong is answered to it, and `failure` says when the store
+/// fails.
 class Rounds {
  public:
   using Time = RoundsTime;
@@ -45,7 +46,8 @@ class Rounds {
   /// refusal is a session as well: Take says so.
   SessionId Join(const std::string& name, const Hello& hello, std::shared_ptr<Peer> peer, Time now);
 
-  /// An update of this session's client; its number in `updates` is overwritten.
+  /// An update of this session's client; its number in `updates` is overwritten. Commits if it is
+  /// the last one that a step without late updates can have.
   void Receive(SessionId session, Updates updates, Time now);
   /// Bytes came that are no message, or not one for now: the connection ends.
   void Broken(SessionId session, const std::string& why, Time now);
@@ -84,6 +86,7 @@ class Rounds {
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
          const StoreContents& contents);
   void End(Link& link, const Ending& ending);
+  void TakeUpdate(Link& link, Updates& updates, Time now);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool IsStepDue(Time now) const;
   void SignalIfDue(Time now);
