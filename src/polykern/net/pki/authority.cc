@@ -2,73 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
 #include <map>
-#include <system_error>
+#include <span>
 
-#include <fcntl.h>
-#include <nlohmann/json.hpp>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "polykern/core/error.h"
 #include "polykern/io/private_files.h"
+#include "polykern/net/pki/authority_index_internal.h"
+#include "polykern/net/pki/client_folder_internal.h"
 
 namespace polykern {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kDay = 86400;
 constexpr std::int64_t kClockSlack = 3600;  // other machines' clocks may be behind
-
-std::vector<IssuedCertificate> ReadIndex(const std::string& path) {
-  std::vector<IssuedCertificate> all;
-  try {
-    for (const Json& row : Json::parse(ReadWholeFile(path))) {
-      IssuedCertificate& entry = all.emplace_back();
-      entry.name = row.at("name");
-      entry.serial = row.at("serial");
-      entry.issued = row.at("issued");
-      entry.expires = row.at("expires");
-      if (!row.at("revoked").is_null()) entry.revoked = row.at("revoked").get<std::int64_t>();
-    }
-  } catch (const Json::exception&) {
-    throw Error(path + ": is damaged; put back the last copy of the authority's folder");
-  }
-  return all;
-}
-
-void WriteIndex(const std::string& path, const std::vector<IssuedCertificate>& all) {
-  std::string text = "[";
-  for (const IssuedCertificate& entry : all) {
-    const Json row{{"name", entry.name},
-                   {"serial", entry.serial},
-                   {"issued", entry.issued},
-                   {"expires", entry.expires},
-                   {"revoked", entry.revoked ? Json(*entry.revoked) : Json()}};
-    text += (text.size() > 1 ? ",\n " : "\n ") + row.dump();
-  }
-  ReplaceFile(path, text + "\n]\n", FileMode::kSecret);
-}
-
-/// What is revoked by the list or by the index: a kill may have come between the two.
-RevocationList ReadRevocations(const AuthorityPaths& paths, const std::string& authority,
-                               const std::vector<IssuedCertificate>& clients) {
-  RevocationList list;
-  if (FileExists(paths.revocations)) {
-    list = ReadRevocationList(ReadWholeFile(paths.revocations), authority, paths.revocations);
-  }
-  for (const IssuedCertificate& entry : clients) {
-    if (entry.revoked && !std::ranges::count(list.revoked, entry.serial, &Revocation::serial)) {
-      list.revoked.push_back({entry.serial, *entry.revoked});
-    }
-  }
-  return list;
-}
 
 /// An authority that can sign, read from its folder while holding it.
 class Signer {
@@ -105,81 +56,43 @@ class Signer {
   FolderHold hold_;
 };
 
-/// A folder under a name nobody looks for, removed with everything in it unless moved.
-class NewFolder {
- public:
-  explicit NewFolder(const fs::path& place) {
-    std::error_code error;
-    if (place.has_parent_path()) fs::create_directories(place.parent_path(), error);
-    path_ = (place.parent_path() / ("." + place.filename().string() + ".XXXXXX")).string();
-    if (error || mkdtemp(path_.data()) == nullptr || chmod(path_.c_str(), 0700) != 0) {
-      const int reason = error ? error.value() : errno;
-      path_.clear();
-      throw Error(place.string() + ": the folder cannot be made (" +
-                  std::generic_category().message(reason) + "); name another with " +
-                  OptionName("out"));
-    }
-  }
-  ~NewFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
-  /// Takes the place of `place`, at once; what was there goes away with this object.
-  void MoveTo(const fs::path& place) {
-    const bool exchange = FileExists(place.string());
-    if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place.c_str(),
-                  exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE) != 0) {
-      throw Error(place.string() + ": the folder cannot be put in place (" +
-                  std::generic_category().message(errno) + "); issue it again with " +
-                  OptionName("renew") + " and another " + OptionName("out"));
-    }
-    SyncFolder(place.has_parent_path() ? place.parent_path().string() : ".");
-    if (!exchange) path_.clear();
-  }
-
- private:
-  std::string path_;
-};
-
-/// Only a client's folder, or an empty one, may be replaced.
-void CheckReplaceable(const fs::path& place) {
-  if (!FileExists(place.string())) return;
-  std::error_code error;
-  const fs::directory_iterator files(place, error);
-  const bool good = !error && std::ranges::all_of(files, [](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return name == "ca.crt" || name == "client.crt" || name == "client.key";
-  });
-  if (good) return;
-  throw Error(place.string() + ": is there already and not a client's folder; name another " +
-              "with " + OptionName("out"));
+std::string MakeServerKey(const AuthorityPaths& paths) {
+  const std::string key = MakeKey();
+  ReplaceFile(paths.server_key, key, FileMode::kSecret);
+  return key;
 }
 
-std::string Format(std::int64_t seconds, const char* format) {
-  const std::time_t time = seconds;
-  std::tm parts{};
-  std::array<char, 64> text{};
-  if (gmtime_r(&time, &parts) == nullptr) return "?";
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+CertificateFacts MakeServer(const AuthorityPaths& paths, const KeyPair& authority,
+                            const std::string& key, std::span<const std::string> hosts,
+                            const Validity& valid) {
+  const std::string certificate = MakeServerCertificate(authority, key, hosts, valid);
+  ReplaceFile(paths.server_certificate, certificate, FileMode::kOpen);
+  return ReadCertificate(certificate, paths.server_certificate);
+}
+
+void RefuseExisting(const std::string& folder) {
+  const AuthorityPaths paths(folder);
+  if (FileExists(paths.certificate) ||
+      (FileExists(paths.index) && !ReadIndex(paths.index).empty())) {
+    throw Error(folder + ": there is an authority already, and it is never replaced; name " +
+                "another folder with " + OptionName("dir") +
+                ", or renew the server's certificate with " + OptionName("renew"));
+  }
+}
+
+/// Throws Error if this name has a certificate that is neither revoked nor expired.
+void RefuseSecond(const std::string& name, const std::vector<IssuedCertificate>& all,
+                  const RevocationList& revocations, std::int64_t now) {
+  for (const IssuedCertificate& entry : all) {
+    if (entry.name != name || entry.expires <= now) continue;
+    if (std::ranges::count(revocations.revoked, entry.serial, &Revocation::serial)) continue;
+    throw Error("'" + name + "' has a certificate already, issued on " + DateText(entry.issued) +
+                "; give this client another name, or issue a further one with " +
+                OptionName("renew"));
+  }
 }
 
 }  // namespace
-
-AuthorityPaths::AuthorityPaths(const std::string& folder) {
-  const fs::path top(folder);
-  certificate = (top / "ca.crt").string();
-  key = (top / "ca.key").string();
-  revocations = (top / "ca.crl").string();
-  server_certificate = (top / "server.crt").string();
-  server_key = (top / "server.key").string();
-  index = (top / "index.json").string();
-  clients = (top / "clients").string();
-}
 
 std::vector<std::string> LocalHosts() {
   std::vector<std::string> hosts{"localhost", "127.0.0.1", "::1"};
@@ -193,51 +106,29 @@ std::vector<std::string> LocalHosts() {
   return hosts;
 }
 
-void CheckAuthority(const std::string& folder) {
-  if (FileExists(AuthorityPaths(folder).certificate)) return;
-  throw Error(folder + ": there is no authority here; make one with: polykern pki init" +
-              (folder == "pki" ? "" : " " + ShellSpelling("dir", folder)));
-}
-
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options) {
   const std::vector<std::string> hosts = options.hosts.empty() ? LocalHosts() : options.hosts;
   for (const std::string& host : hosts) CheckHost(host);
   const AuthorityPaths paths(folder);
-  const auto make_server = [&](const KeyPair& authority, const Validity& valid) {
-    std::string key;
-    if (options.renew && FileExists(paths.server_key)) {
-      key = ReadWholeFile(paths.server_key);
-    } else {
-      key = MakeKey();
-      ReplaceFile(paths.server_key, key, FileMode::kSecret);
-    }
-    const std::string certificate = MakeServerCertificate(authority, key, hosts, valid);
-    ReplaceFile(paths.server_certificate, certificate, FileMode::kOpen);
-    return ReadCertificate(certificate, paths.server_certificate);
-  };
   if (options.renew) {
     const Signer signer(folder, options.now);
-    return make_server(signer.pair, signer.Days(options.server_days, options.now));
+    const std::string key =
+        FileExists(paths.server_key) ? ReadWholeFile(paths.server_key) : MakeServerKey(paths);
+    return MakeServer(paths, signer.pair, key, hosts,
+                      signer.Days(options.server_days, options.now));
   }
-  const auto refuse_existing = [&] {
-    if (FileExists(paths.certificate) ||
-        (FileExists(paths.index) && !ReadIndex(paths.index).empty())) {
-      throw Error(folder + ": there is an authority already, and it is never replaced; name " +
-                  "another folder with " + OptionName("dir") +
-                  ", or renew the server's certificate with " + OptionName("renew"));
-    }
-  };
-  refuse_existing();
+  RefuseExisting(folder);
   MakePrivateFolder(folder);
   const FolderHold hold(folder);
-  refuse_existing();
+  RefuseExisting(folder);
   const std::int64_t from = options.now - kClockSlack;
   const std::int64_t until = options.now + static_cast<std::int64_t>(options.days) * kDay;
   const std::int64_t server_until =
       options.now + static_cast<std::int64_t>(options.server_days) * kDay;
   const KeyPair authority = MakeAuthority({from, until});
   ReplaceFile(paths.key, authority.key, FileMode::kSecret);
-  const CertificateFacts server = make_server(authority, {from, std::min(until, server_until)});
+  const CertificateFacts server = MakeServer(paths, authority, MakeServerKey(paths), hosts,
+                                             {from, std::min(until, server_until)});
   ReplaceFile(paths.revocations, MakeRevocationList(authority, {.revoked = {}, .number = 1}, from),
               FileMode::kOpen);
   WriteIndex(paths.index, {});
@@ -256,15 +147,9 @@ IssuedCertificate IssueClient(const std::string& folder, const std::string& name
   const AuthorityPaths& paths = signer.paths;
   std::vector<IssuedCertificate> all = ReadIndex(paths.index);
   const RevocationList revocations = ReadRevocations(paths, signer.pair.certificate, all);
-  for (const IssuedCertificate& entry : all) {
-    if (options.renew || entry.name != name || entry.expires <= options.now) continue;
-    if (std::ranges::count(revocations.revoked, entry.serial, &Revocation::serial)) continue;
-    throw Error("'" + name + "' has a certificate already, issued on " + DateText(entry.issued) +
-                "; give this client another name, or issue a further one with " +
-                OptionName("renew"));
-  }
+  if (!options.renew) RefuseSecond(name, all, revocations, options.now);
   const fs::path place =
-      fs::path(options.out.empty() ? paths.clients + "/" + name : options.out).lexically_normal();
+      fs::path(options.out.empty() ? paths.Client(name) : options.out).lexically_normal();
   const fs::path target = place.has_filename() ? place : place.parent_path();
   CheckReplaceable(target);
   if (options.out.empty()) {
@@ -273,7 +158,7 @@ IssuedCertificate IssueClient(const std::string& folder, const std::string& name
       if (entry.path().filename().string().starts_with('.')) fs::remove_all(entry.path());
     }
   }
-  NewFolder fresh(target);
+  NewClientFolder fresh(target);
   const std::string key = MakeKey();
   const Validity valid = signer.Days(options.days, options.now);
   const std::string certificate = MakeClientCertificate(signer.pair, key, name, valid);
@@ -331,14 +216,6 @@ AuthorityContents ReadAuthority(const std::string& folder) {
     }
   }
   return contents;
-}
-
-std::string DateText(std::int64_t seconds) {
-  return Format(seconds, "%Y-%m-%d");
-}
-
-std::string TimeText(std::int64_t seconds) {
-  return Format(seconds, "%Y-%m-%d %H:%M:%S");
 }
 
 }  // namespace polykern

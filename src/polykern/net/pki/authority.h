@@ -3,32 +3,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/dates.h"
 
 namespace polykern {
 
-/// A federation's certificate authority, kept in one folder that only its owner can enter:
-///
-///   ca.crt ca.key          the authority; ca.crt is written last: with it, the authority exists
-///   ca.crl                 what is revoked, signed; servers read it
-///   server.crt server.key  the server's own certificate
-///   index.json             every client certificate ever issued: name, serial, times
-///   clients/NAME/          ca.crt client.crt client.key, to be copied to the device
+/// What can be done with a federation's certificate authority, which is kept in one folder
+/// (authority_folder.h).
 ///
 /// Keys are readable by their owner alone from their first byte. A process may be killed at any
 /// moment: the folder stays usable, and every client certificate on a disk is in the index, so that
 /// it can be revoked. Any number of processes may work on one folder; they wait for each other.
 /// Everything throws Error.
-
-/// Paths below the folder.
-struct AuthorityPaths {
-  explicit AuthorityPaths(const std::string& folder);
-  std::string certificate, key, revocations, server_certificate, server_key, index, clients;
-};
 
 struct InitOptions {
   /// The server's host names and IP addresses; empty: those of this machine.
@@ -46,14 +36,6 @@ struct IssueOptions {
   std::int64_t now = std::time(nullptr);
 };
 
-struct IssuedCertificate {
-  std::string name;
-  std::string serial;
-  std::int64_t issued = 0;
-  std::int64_t expires = 0;
-  std::optional<std::int64_t> revoked = {};
-};
-
 struct AuthorityContents {
   CertificateFacts authority;
   CertificateFacts server;
@@ -67,9 +49,6 @@ std::vector<std::string> LocalHosts();
 /// must exist; server.key is kept if it is there (to change it, remove it first).
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options);
 
-/// Throws Error, with the command that makes one, if there is no authority in the folder.
-void CheckAuthority(const std::string& folder);
-
 /// Makes one client's folder and touches no other's. Refuses a name that has a good certificate
 /// unless told to renew; the earlier one then stays good until it expires or is revoked.
 IssuedCertificate IssueClient(const std::string& folder, const std::string& name,
@@ -81,9 +60,5 @@ std::size_t RevokeClient(const std::string& folder, const std::string& name,
                          std::int64_t now = std::time(nullptr));
 
 AuthorityContents ReadAuthority(const std::string& folder);
-
-/// "2026-07-01", or "2026-07-01 12:30:00"; in UTC.
-std::string DateText(std::int64_t seconds);
-std::string TimeText(std::int64_t seconds);
 
 }  // namespace polykern

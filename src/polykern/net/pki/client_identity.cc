@@ -6,8 +6,9 @@
 
 #include "polykern/core/error.h"
 #include "polykern/io/private_files.h"
-#include "polykern/net/pki/authority.h"
+#include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/dates.h"
 
 namespace polykern {
 

@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 namespace polykern {
 
-/// OpenSSL's objects with an owner, and their PEM texts. For certificates.cc and admission.cc.
+/// OpenSSL's objects with an owner, and their PEM texts. For the sources of this folder.
 template <auto kFree>
 struct OpenSslDeleter {
   template <typename T>
@@ -22,9 +23,11 @@ struct OpenSslDeleter {
 template <typename T, auto kFree>
 using OpenSslPtr = std::unique_ptr<T, OpenSslDeleter<kFree>>;
 
+using BignumPtr = OpenSslPtr<BIGNUM, BN_free>;
 using BioPtr = OpenSslPtr<BIO, BIO_free_all>;
 using CertificatePtr = OpenSslPtr<X509, X509_free>;
 using CrlPtr = OpenSslPtr<X509_CRL, X509_CRL_free>;
+using IntegerPtr = OpenSslPtr<ASN1_INTEGER, ASN1_INTEGER_free>;
 using KeyPtr = OpenSslPtr<EVP_PKEY, EVP_PKEY_free>;
 
 inline BioPtr TextBio(std::string_view text) {
@@ -39,6 +42,15 @@ inline CrlPtr ParseCrl(std::string_view pem) {
   return CrlPtr(PEM_read_bio_X509_CRL(TextBio(pem).get(), nullptr, nullptr, nullptr));
 }
 
+/// For calls that fail only without memory or randomness. Throws Error.
+void Require(bool good);
+
+/// What is in the text, which came from the file `what`. Throws Error if it is none; a key with a
+/// passphrase is none, too.
+KeyPtr ParseKey(const std::string& pem, const std::string& what);
+CertificatePtr NeedCertificate(const std::string& pem, const std::string& what);
+
+bool IsAddress(const std::string& host);
 std::string SerialText(const ASN1_INTEGER* serial);
 /// The only common name; empty if there is none, or more than one.
 std::string CommonName(const X509* certificate);

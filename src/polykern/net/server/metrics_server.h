@@ -21,11 +21,12 @@ class MetricsServer {
   MetricsServer& operator=(const MetricsServer&) = delete;
 
   /// HOST:PORT, with the port it got.
-  std::string address() const;
+  const std::string& address() const { return address_; }
 
  private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;  // civetweb's part
+  std::unique_ptr<Impl> impl_;
+  std::string address_;
 };
 
 }  // namespace polykern

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <ctime>
+#include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "polykern/net/server/rounds_options.h"
 
@@ -24,6 +29,23 @@ struct StepTimes {
   std::uint64_t steps = 0;
 };
 
+/// A file at whose end lines are written, or none. Any thread may call anything.
+class LineAppender {
+ public:
+  /// `path`: -: standard error; empty: none. Throws Error if it cannot be opened.
+  explicit LineAppender(const std::string& path);
+  ~LineAppender();
+  LineAppender(const LineAppender&) = delete;
+  LineAppender& operator=(const LineAppender&) = delete;
+
+  bool wanted() const { return descriptor_ >= 0; }
+  /// False if not all of it could be written.
+  bool Write(const std::string& lines) const;
+
+ private:
+  int descriptor_ = -1;
+};
+
 /// Writes down what happens in a federation, and measures its steps. Files are appended to, so they
 /// may be cut off or moved (copied and truncated) at any time, and only their owner can read them.
 ///
@@ -32,11 +54,8 @@ struct StepTimes {
 /// them. Any thread may call anything. The constructor throws Error if a file cannot be opened.
 class ServerLog final : public RoundsObserver {
  public:
+  /// Destroyed, it writes what waits.
   explicit ServerLog(const ServerLogOptions& options);
-  /// Writes what waits.
-  ~ServerLog() override;
-  ServerLog(const ServerLog&) = delete;
-  ServerLog& operator=(const ServerLog&) = delete;
 
   /// `client` is empty for what the server itself does.
   void Event(const std::string& client, const std::string& event,
@@ -48,8 +67,26 @@ class ServerLog final : public RoundsObserver {
   std::uint64_t lost() const;
 
  private:
-  class Parts;
-  std::unique_ptr<Parts> parts_;
+  struct LoggedEvent {
+    std::time_t time;
+    std::string client, event, detail;
+  };
+
+  void Run(const std::stop_token& stop);
+  void AddServerLine(const char* event, const std::string& detail);
+  bool Write(const std::vector<LoggedEvent>& events) const;
+
+  const LineAppender text_;
+  const LineAppender audit_;
+  mutable std::mutex mutex_;  // for all that follows
+  std::condition_variable_any pause_;
+  std::vector<LoggedEvent> waiting_;
+  std::uint64_t left_out_ = 0;  // since the last line was written
+  std::uint64_t lost_ = 0;      // told of, or not written
+  StepTimes times_;
+  std::uint64_t step_ = 0;
+  std::size_t participants_ = 0;
+  std::jthread writer_;  // last: ends first
 };
 
 }  // namespace polykern
