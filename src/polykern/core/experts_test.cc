@@ -275,5 +275,46 @@ TEST(AdaHedge, HasConstantRegretWhenOneExpertIsAlwaysBest) {
   EXPECT_LT(play.Regret(), 3 * std::log(10.0) + 2);
 }
 
+TEST(Hedge, GivesWeightsThatSumToOneAndFallWithTheLoss) {
+  Random random(7, Purpose::kTest);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<double> losses(1 + random.Below(60));
+    for (double& loss : losses) loss = 100 * random.Normal();
+    const double rate = std::ldexp(random.Uniform(), static_cast<int>(random.Below(20)) - 10);
+    const auto weights = Hedge(losses, rate);
+    EXPECT_NEAR(TotalWeight(weights), 1, 1e-13);
+    for (std::size_t a = 0; a < losses.size(); ++a) {
+      EXPECT_GE(weights[a], 0);
+      for (std::size_t b = 0; b < a; ++b) {
+        EXPECT_EQ(losses[a] < losses[b] && weights[a] < weights[b], false);
+        // The ratio of two weights is that of (12), where neither has underflown.
+        const double exponent = rate * (losses[b] - losses[a]);
+        if (std::abs(exponent) < 30 && weights[a] > 1e-200 && weights[b] > 1e-200) {
+          EXPECT_NEAR(weights[a] / weights[b] / std::exp(exponent), 1, 1e-11);
+        }
+      }
+    }
+  }
+}
+
+TEST(AdaHedge, NeverRaisesItsRate) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed, Purpose::kTest);
+    Play play(2 + random.Below(10));
+    std::vector<double> step(play.losses.size());
+    double rate = kInfinity;
+    for (int t = 0; t < 100; ++t) {
+      play.ada.Weights(play.losses, play.weights);
+      for (double& loss : step) loss = 10 * random.Normal();  // of either sign
+      play.Step(step);
+      const double now = play.ada.Rate(step.size());
+      EXPECT_LE(now, rate);
+      EXPECT_GT(now, 0);
+      rate = now;
+    }
+    EXPECT_LT(rate, kInfinity);
+  }
+}
+
 }  // namespace
 }  // namespace polykern

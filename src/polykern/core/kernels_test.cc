@@ -364,5 +364,81 @@ TEST(KernelBank, BoundsItsFrequenciesFromAboveAndNotByMuch) {
   EXPECT_LE(given.LongestFrequency(1), 2.01F);
 }
 
+TEST(KernelValue, DependsOnTheDistanceInLengthsAlone) {
+  Random random(1, Purpose::kTest);
+  for (const Kernel& kernel : EveryKernel()) {
+    for (int i = 0; i < 20; ++i) {
+      Point difference{};
+      Point in_lengths{};
+      for (std::size_t c = 0; c < kDimension; ++c) {
+        difference.at(c) = random.Normal();
+        in_lengths.at(c) = difference.at(c) / kernel.length;
+      }
+      EXPECT_NEAR(KernelValue(kernel, difference),
+                  KernelValue({kernel.kind, 1, kernel.shape}, in_lengths), 1e-14);
+    }
+  }
+}
+
+TEST(KernelValue, MakesMatricesThatArePositiveDefinite) {
+  constexpr std::size_t kPoints = 12;
+  Random random(2, Purpose::kTest);
+  for (const Kernel& kernel : EveryKernel()) {
+    std::array<Point, kPoints> points{};
+    for (Point& point : points) {
+      for (double& value : point) value = random.Normal();
+    }
+    double factor[kPoints][kPoints] = {};  // Cholesky's; a negative pivot would show an error
+    for (std::size_t a = 0; a < kPoints; ++a) {
+      for (std::size_t b = 0; b <= a; ++b) {
+        Point difference{};
+        for (std::size_t c = 0; c < kDimension; ++c) {
+          difference.at(c) = points.at(a).at(c) - points.at(b).at(c);
+        }
+        double rest = KernelValue(kernel, difference);
+        for (std::size_t k = 0; k < b; ++k) rest -= factor[a][k] * factor[b][k];
+        if (a == b) {
+          ASSERT_GT(rest, 1e-9) << NameOf(kernel, Draw::kIndependent);
+        }
+        factor[a][b] = a == b ? std::sqrt(rest) : rest / factor[b][b];
+      }
+    }
+  }
+}
+
+TEST(KernelValue, OfOneKindIsThatOfAnotherAtItsLimits) {
+  for (int i = 0; i < 30; ++i) {
+    const std::array<double, 1> d = {0.1 * i};
+    // In one dimension the Laplacian is Matern's of order 1/2.
+    EXPECT_NEAR(KernelValue({KernelKind::kLaplacian, 0.7}, d),
+                KernelValue({KernelKind::kMatern12, 0.7}, d), 1e-15);
+    // The rational quadratic tends to the Gaussian: (1 + t/a)^-a = e^-t (1 + t^2/2a + ..), t < 5.
+    EXPECT_NEAR(KernelValue({KernelKind::kRationalQuadratic, 1, 1e6}, d),
+                KernelValue({KernelKind::kGaussian, 1}, d), 1e-6);
+    // And for a = 1 in one dimension it is Cauchy's with another length.
+    EXPECT_NEAR(KernelValue({KernelKind::kRationalQuadratic, 1, 1}, d),
+                KernelValue({KernelKind::kCauchy, std::sqrt(2.0)}, d), 1e-15);
+  }
+}
+
+TEST(Frequencies, ScaleInverselyWithTheLengthOfTheirKernel) {
+  for (const Kernel& kernel : EveryKernel()) {
+    Kernel unit = kernel;
+    unit.length = 1;
+    Random one(3, Purpose::kTest);
+    Random other(3, Purpose::kTest);
+    for (int i = 0; i < 20; ++i) {
+      Point of_kernel{};
+      Point of_unit{};
+      DrawFrequency(kernel, one, of_kernel);
+      DrawFrequency(unit, other, of_unit);
+      for (std::size_t c = 0; c < kDimension; ++c) {
+        EXPECT_NEAR(of_kernel.at(c) * kernel.length, of_unit.at(c),
+                    1e-14 * std::abs(of_unit.at(c)));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace polykern

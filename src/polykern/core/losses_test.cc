@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -138,6 +139,69 @@ TEST(LossNames, AreKnownAndNoOtherIs) {
   for (const char* name : {"hinge", "", "Squared", "squared "}) {
     EXPECT_EQ(ValueOf<LossKind>(name), std::nullopt) << name;
   }
+}
+
+TEST_P(EveryLoss, OfManyPredictionsHasTheBitsOfEachAlone) {
+  const Loss& loss = GetParam().loss;
+  Random random(1, Purpose::kTest);
+  for (const std::size_t count : {0U, 1U, 3U, 8U, 51U}) {
+    std::vector<float> f(count);
+    for (float& value : f) value = static_cast<float>(3 * random.Normal());
+    for (const double y : GetParam().labels) {
+      std::vector<double> values(count);
+      std::vector<double> slopes(count);
+      loss.Values(f, y, values);
+      loss.Slopes(f, y, slopes);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(values[i], loss.Value(static_cast<double>(f[i]), y));
+        EXPECT_EQ(slopes[i], loss.Slope(static_cast<double>(f[i]), y));
+      }
+    }
+  }
+}
+
+TEST_P(EveryLoss, IsLeastWhereItsSlopeChangesSign) {
+  const Loss& loss = GetParam().loss;
+  for (const double y : GetParam().labels) {
+    for (int i = -50; i <= 50; ++i) {
+      const double f = 0.13 * i + 0.001;
+      const double slope = loss.Slope(f, y);
+      const double step = 1e-3 * (slope > 0 ? -1 : 1);
+      if (std::abs(slope) < 2.1e-3) continue;  // a step of 1e-3 would lead beyond the least
+      EXPECT_LT(loss.Value(f + step, y), loss.Value(f, y)) << "f " << f << " y " << y;
+    }
+  }
+}
+
+TEST(HuberLoss, IsBoundedBySquaredLossWhichItIsForALargeDelta) {
+  const Loss squared;
+  const Loss large{LossKind::kHuber, 100};
+  for (int i = -60; i <= 60; ++i) {
+    const double f = 0.1 * i;
+    EXPECT_EQ(large.Value(f, 0.25), squared.Value(f, 0.25));
+    EXPECT_EQ(large.Slope(f, 0.25), squared.Slope(f, 0.25));
+    for (const double delta : {0.01, 0.5, 2.0}) {
+      const Loss loss{LossKind::kHuber, delta};
+      EXPECT_LE(loss.Value(f, 0.25), squared.Value(f, 0.25) + 1e-15);
+      EXPECT_LE(std::abs(loss.Slope(f, 0.25)), 2 * delta);
+      EXPECT_NEAR(loss.Value(0.25 + f, 0.25), loss.Value(0.25 - f, 0.25), 1e-13);
+    }
+  }
+}
+
+TEST(LogisticLoss, TurnsAroundWithItsLabels) {
+  const Loss loss{LossKind::kLogistic};
+  double before = 0;
+  for (int i = -80; i <= 80; ++i) {
+    const double f = 0.25 * i;
+    EXPECT_NEAR(loss.Value(f, 0), loss.Value(-f, 1), 1e-14);
+    EXPECT_NEAR(loss.Slope(f, 0), -loss.Slope(-f, 1), 1e-15);
+    EXPECT_NEAR(loss.Predicted(f), 1 - loss.Predicted(-f), 1e-15);
+    EXPECT_GT(loss.Predicted(f), before);
+    before = loss.Predicted(f);
+  }
+  EXPECT_EQ(loss.Value(0, 1), std::log(2.0));
+  EXPECT_EQ(loss.Predicted(0), 0.5);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "polykern/core/metrics.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -127,6 +128,66 @@ TEST(Scoreboard, GoesOnFromWhatWasSaved) {
     EXPECT_TRUE(each->LossesInUnitRange(1));
   }
   EXPECT_EQ(board.Save(), copy.Save());
+}
+
+TEST(Scoreboard, HasTheRegretThatASlowSumHas) {
+  for (const std::size_t kernels : {1U, 3U, 17U, 51U}) {
+    Random random(kernels, Purpose::kTest);
+    constexpr std::size_t kClients = 3;
+    Scoreboard board(kClients, kernels);
+    std::vector<std::vector<double>> sums(kClients, std::vector<double>(kernels));
+    std::vector<double> mine(kClients);
+    std::vector<std::uint64_t> steps(kClients);
+    for (int t = 0; t < 60; ++t) {
+      const std::size_t client = random.Below(kClients);
+      std::vector<double> losses(kernels);
+      for (std::size_t i = 0; i < kernels; ++i) {
+        losses[i] = random.Uniform();
+        sums[client][i] += losses[i];
+      }
+      const double loss = random.Uniform();
+      mine[client] += loss;
+      ++steps[client];
+      board.Record(client, 2 * loss, loss, losses);
+      if (t == 30) {  // a run that was stopped here goes on alike
+        Scoreboard other(kClients, kernels);
+        other.Load(board.Save());
+        board = other;
+      }
+      const double best = *std::ranges::min_element(sums[client]);
+      EXPECT_EQ(board.Regret(client), mine[client] - best);
+      EXPECT_EQ(board.Steps(client), steps[client]);
+      EXPECT_NEAR(board.SquaredError(client), 2 * mine[client], 1e-12);
+    }
+    EXPECT_TRUE(board.LossesInUnitRange(0) && board.LossesInUnitRange(1));
+  }
+}
+
+TEST(SpreadOf, MovesWithAShiftAndGrowsWithAFactor) {
+  Random random(2, Purpose::kTest);
+  for (int i = 0; i < 50; ++i) {
+    std::vector<double> values(2 + random.Below(20));
+    for (double& value : values) value = random.Normal();
+    const Spread spread = SpreadOf(values);
+    std::vector<double> moved = values;
+    for (double& value : moved) value = 3 - 4 * value;
+    EXPECT_NEAR(SpreadOf(moved).mean, 3 - 4 * spread.mean, 1e-12);
+    EXPECT_NEAR(SpreadOf(moved).deviation, 4 * spread.deviation, 1e-12);
+    const auto [low, high] = std::ranges::minmax(values);
+    EXPECT_GE(spread.mean, low);
+    EXPECT_LE(spread.mean, high);
+    EXPECT_LE(spread.deviation, (high - low) / 2 + 1e-15);  // Popoviciu
+  }
+}
+
+TEST(RegretBound, IsLeastAtTheRateThatTheTheoremAsksFor) {
+  for (const std::size_t steps : {10U, 500U, 100'000U}) {
+    const double best = std::sqrt(2 * std::log(51.0) / static_cast<double>(steps));
+    EXPECT_NEAR(RegretBound(51, best, steps),
+                std::sqrt(2 * std::log(51.0) * static_cast<double>(steps)), 1e-9);
+    EXPECT_GT(RegretBound(51, 1.1 * best, steps), RegretBound(51, best, steps));
+    EXPECT_GT(RegretBound(51, 0.9 * best, steps), RegretBound(51, best, steps));
+  }
 }
 
 }  // namespace

@@ -184,5 +184,44 @@ TEST(WeightingNames, AreKnownAndNoOtherIs) {
   }
 }
 
+TEST(Mixture, LiesAmongItsExpertsWhateverTheWeights) {
+  Random random(8, Purpose::kTest);
+  for (const Weighting weighting : kEveryWeighting) {
+    for (int game_number = 0; game_number < 20; ++game_number) {
+      Game game(2 + random.Below(6), weighting, 0.5);
+      for (int t = 0; t < 30; ++t) {
+        game.Step([&](std::size_t) { return random.Uniform(); },
+                  [&](double) { return random.Uniform(); });
+        const auto [low, high] = std::ranges::minmax(game.predictions);
+        // Weights sum to 1 but for their rounding; the substitution function stays inside as well.
+        EXPECT_GE(game.last, static_cast<double>(low) - 1e-12);
+        EXPECT_LE(game.last, static_cast<double>(high) + 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Mixture, ByAdaHedgeDoesNotKnowTheUnitOfTheLabels) {
+  Random random(9, Purpose::kTest);
+  const Mixture mixture(4, Weighting::kAdaHedge, 0);
+  std::vector<double> state(mixture.StateSize());
+  std::vector<double> weights(4);
+  for (int t = 0; t < 20; ++t) {
+    mixture.Weights(state, weights);
+    std::vector<double> losses;
+    for (int i = 0; i < 4; ++i) losses.push_back(random.Uniform());
+    mixture.Learn(losses, weights, state);
+  }
+  mixture.Weights(state, weights);
+  for (const double factor : {0.25, 8.0, -2.0}) {
+    std::vector<double> scaled = state;
+    Mixture::ScaleLabels(factor, scaled);
+    EXPECT_EQ(scaled[1], factor * factor * state[1]);
+    std::vector<double> after(4);
+    mixture.Weights(scaled, after);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(after[i], weights[i], 1e-14);
+  }
+}
+
 }  // namespace
 }  // namespace polykern

@@ -228,5 +228,60 @@ TEST(DrawIndex, GivesTheLastOneWhatRoundingLeft) {
   EXPECT_EQ(DrawIndex(std::vector<double>{1.0}, 0.5), 0U);
 }
 
+TEST(Subset, PutsEveryKernelIntoOneBinAndGivesEachItsShareOfExploration) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const std::size_t n = 1 + random.Below(30);
+    const std::size_t per_bin = 1 + random.Below(n);
+    const double xi = std::array{0.05, 0.4, 1.0}.at(random.Below(3));
+    const auto losses = RandomLosses(random, n, seed % 2 == 0);
+    const std::size_t bins = (n + per_bin - 1) / per_bin;
+    std::vector<int> seen(n);
+    double uniform = 0;
+    double total = 0;
+    for (std::size_t bin = 0; bin < bins; ++bin) {  // every draw begins where the last bin ended
+      const Drawn drawn = Choose(losses, per_bin, xi, std::min(uniform + 1e-12, 1 - 1e-12));
+      for (const std::uint32_t kernel : drawn.kernels) ++seen[kernel];
+      EXPECT_GE(drawn.probability, xi / static_cast<double>(bins) * (1 - 1e-15));
+      EXPECT_LE(drawn.probability, 1 + 1e-12);
+      uniform += drawn.probability;
+      total += drawn.probability;
+    }
+    EXPECT_THAT(seen, testing::Each(1)) << seed;
+    EXPECT_NEAR(total, 1, 1e-12);
+  }
+}
+
+TEST(Subset, DrawsHeavierKernelsFirst) {
+  Random random(3, Purpose::kTest);
+  const auto losses = RandomLosses(random, 20, false);
+  const auto first = Choose(losses, 5, 0.2, 0).kernels;
+  ASSERT_EQ(first.size(), 5U);
+  for (std::size_t i = 1; i < 5; ++i) EXPECT_LT(losses[first[i - 1]], losses[first[i]]);
+  for (std::size_t kernel = 0; kernel < 20; ++kernel) {
+    if (std::ranges::find(first, kernel) == first.end()) {
+      EXPECT_GT(losses[kernel], losses[first.back()]);
+    }
+  }
+}
+
+TEST(DrawIndex, EqualsASlowSearchAndNeverDrawsWhatCannotBe) {
+  Random random(4, Purpose::kTest);
+  for (int i = 0; i < 500; ++i) {
+    std::vector<double> probabilities(1 + random.Below(6));
+    double sum = 0;
+    for (double& p : probabilities) sum += p = random.Below(3) == 0 ? 0 : random.Uniform();
+    if (sum == 0) continue;
+    for (double& p : probabilities) p /= sum;
+    const double uniform = 0.999 * random.Uniform();
+    const std::size_t drawn = DrawIndex(probabilities, uniform);
+    double below = 0;
+    for (std::size_t k = 0; k < drawn; ++k) below += probabilities[k];
+    EXPECT_LE(below, uniform);
+    EXPECT_GT(below + probabilities[drawn], uniform);
+    EXPECT_GT(probabilities[drawn], 0);
+  }
+}
+
 }  // namespace
 }  // namespace polykern

@@ -51,6 +51,7 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
     }
     return text + "?";
   }
+  if (names.empty()) return "there is none to choose from";
   text = "choose one of ";
   for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
     text += (i > 0 ? ", " : "") + Quoted(names[i]);

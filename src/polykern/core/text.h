@@ -17,7 +17,7 @@ namespace polykern {
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 /// The end of a message about an unknown name: `did you mean "NO2" or "O3"?`, or, when nothing is
-/// near, `choose one of "a", "b", ..` with the first few names.
+/// near, `choose one of "a", "b", ..` with the first few names, or that there is none.
 std::string Suggest(std::string_view wanted, std::span<const std::string> names);
 
 /// The text in double quotes, on one line, printable, and cut after about 30 characters.
