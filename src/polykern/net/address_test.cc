@@ -28,5 +28,33 @@ TEST(Address, APortThatIsNoneIsRefused) {
   }
 }
 
+TEST(Address, HasAPortOnlyIfItEndsWithOne) {
+  for (const char* address : {"a:0", "a:65535", "[::1]:80", "::1", "a:00080", ":1"}) {
+    EXPECT_TRUE(HasPort(address)) << address;
+  }
+  for (const char* address : {"", "a", "80", "a:", "a:65536", "a:99999", "a:100000", "a:-1", "a:+1",
+                              "a: 1", "a:1 ", "a:0x1", "a:\xd9\xa1", "[::1]", "a:1.0"}) {
+    EXPECT_FALSE(HasPort(address)) << address;
+  }
+}
+
+TEST(Address, OfAnyHostKeepsEveryPortThereIs) {
+  for (int port = 0; port <= 65535; port += 13) {
+    for (const char* host : {"localhost", "192.0.2.7", "[2001:db8::7]"}) {
+      const std::string address = std::string(host) + ":" + std::to_string(port);
+      ASSERT_TRUE(HasPort(address));
+      ASSERT_EQ(WithPort(address), address);
+    }
+  }
+}
+
+TEST(Address, ThatIsRefusedIsShownAsItWasTyped) {
+  for (const char* server : {":7433", "localhost:abc", "[::1]:70000"}) {
+    EXPECT_THAT([&] { WithPort(server); },
+                testing::ThrowsMessage<Error>(std::string("server=") + server +
+                                              ": not of the form HOST:PORT, port 0 to 65535"));
+  }
+}
+
 }  // namespace
 }  // namespace polykern

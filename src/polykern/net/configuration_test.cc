@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/random_configuration_testing.h"
 
 namespace polykern {
 namespace {
@@ -125,6 +126,133 @@ TEST(AConfiguration, NeedsInputsAndAHorizon) {
   EXPECT_THROW(MakeAlgorithm(configuration), Error);
   configuration.problem = {3, 10, 1};
   EXPECT_EQ(MakeAlgorithm(configuration)->name(), "pof-mkl");
+}
+
+TEST(AConfiguration, OfAnyAlgorithmComesBackFromItsTexts) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const FederationConfiguration sent = RandomConfiguration(seed);
+    const ConfigurationTexts texts = ToTexts(sent);
+    const FederationConfiguration back = FromTexts(texts);
+    EXPECT_EQ(ToTexts(back), texts) << seed;
+    EXPECT_EQ(Canonical(texts), texts);
+    EXPECT_EQ(back.algorithm, sent.algorithm);
+    EXPECT_EQ(back.problem.dimension, sent.problem.dimension);
+    EXPECT_EQ(back.problem.horizon, sent.problem.horizon);
+    EXPECT_EQ(back.problem.seed, sent.problem.seed);
+    EXPECT_EQ(back.scaling, sent.scaling);
+    EXPECT_EQ(back.norm, sent.norm);
+    EXPECT_EQ(back.target.low, sent.target.low);
+    EXPECT_EQ(back.target.high, sent.target.high);
+    ASSERT_EQ(back.columns.size(), sent.columns.size());
+    for (std::size_t i = 0; i < sent.columns.size(); ++i) {
+      EXPECT_EQ(back.columns[i].name, sent.columns[i].name);
+      EXPECT_EQ(back.columns[i].low, sent.columns[i].low);
+      EXPECT_EQ(back.columns[i].high, sent.columns[i].high);
+    }
+    for (const OptionDeclaration& option : kAlgorithmOptions) {
+      const std::string expected = UsesOption(sent.algorithm, option)
+                                       ? OptionText(option, sent.options)
+                                       : std::string(option.absent);
+      EXPECT_EQ(OptionText(option, back.options), expected) << option.key;
+    }
+  }
+}
+
+TEST(AConfiguration, NamesEveryTextThatIsJunk) {
+  FederationConfiguration some = RandomConfiguration(4);
+  some.scaling = "range";
+  some.problem.dimension = 2;
+  some.columns = {{"a", 0, 1}, {"b", 0, 2}};
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    if (option.key == "dictionary") continue;  // MakeAlgorithm knows their names
+    ConfigurationTexts texts = ToTexts(some);
+    texts[std::string(option.key)] = "\x01junk";
+    EXPECT_THAT([&] { FromTexts(texts); },
+                testing::ThrowsMessage<Error>(HasSubstr("the federation's configuration has the " +
+                                                        std::string(option.key) + " '\x01junk'")));
+    EXPECT_EQ(Canonical(texts), texts);  // left as it is
+  }
+  for (const char* name :
+       {"dimension", "horizon", "seed", "norm", "target", "scaling", "column.1"}) {
+    for (const char* junk : {"junk", "", "1 ", "nan", "99999999999999999999999"}) {
+      ConfigurationTexts texts = ToTexts(some);
+      texts[name] = junk;
+      if (texts[name] == "99999999999999999999999" && std::string(name) == "norm") continue;
+      EXPECT_THAT([&] { FromTexts(texts); },
+                  testing::ThrowsMessage<Error>(HasSubstr(std::string(name) + " '" + junk)))
+          << name;
+    }
+  }
+}
+
+TEST(AConfiguration, LacksNothingButWhatHasNoAbsentValue) {
+  const ConfigurationTexts whole = ToTexts(Some());
+  std::vector<std::string> needed;
+  for (const auto& [name, value] : whole) {
+    if (name.starts_with("column.")) continue;
+    ConfigurationTexts texts = whole;
+    texts.erase(name);
+    try {
+      FromTexts(texts);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), "the federation's configuration lacks " + name);
+      needed.push_back(name);
+    }
+  }
+  EXPECT_THAT(needed, testing::ElementsAre("algorithm", "dimension", "horizon", "seed"));
+}
+
+TEST(AConfiguration, ReadsRangesThatAreRangesAlone) {
+  const auto read = [](const std::string& text) {
+    ConfigurationTexts texts = ToTexts(Some());
+    texts["target"] = text;
+    return FromTexts(texts).target;
+  };
+  EXPECT_EQ(read("-1.5:2 a: b").name, "a: b");
+  EXPECT_EQ(read("-1.5:2 ").name, "");
+  EXPECT_EQ(read("5e-324:1e-300  x").low, 5e-324);
+  EXPECT_EQ(read("5e-324:1e-300  x").name, " x");
+  for (const char* text : {"0:1", "0 1:2", "0: x", ":1 x", "1:1 x", "2:1 x", "0:inf x", "-inf:0 x",
+                           "nan:1 x", "-1e308:1e308 x", "0:1x y", "0:1\tx", "0;1 x"}) {
+    EXPECT_THAT([&] { read(text); },
+                testing::ThrowsMessage<Error>(HasSubstr(std::string("target '") + text + "'")));
+  }
+}
+
+TEST(AConfiguration, ShowsOnlyTheBeginningOfALongText) {
+  ConfigurationTexts texts = ToTexts(Some());
+  texts["seed"] = std::string(5000, 'x');
+  EXPECT_THAT([&] { FromTexts(texts); },
+              testing::ThrowsMessage<Error>("the federation's configuration has the seed '" +
+                                            std::string(60, 'x') + "', which cannot be read"));
+  texts = ToTexts(Some());
+  texts["scaling"] = std::string(61, 'y');
+  EXPECT_THAT([&] { FromTexts(texts); },
+              testing::ThrowsMessage<Error>(
+                  "the federation's configuration has the scaling '" + std::string(60, 'y') +
+                  "', which is not known here; is the other side a newer version of polykern?"));
+}
+
+TEST(AConfiguration, DiffersFromAnotherExactlyIfItsTextsDo) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const ConfigurationTexts one = ToTexts(RandomConfiguration(seed));
+    const ConfigurationTexts other = ToTexts(RandomConfiguration(seed + 1));
+    EXPECT_EQ(Differences(one, one), "");
+    EXPECT_NE(Differences(one, other), "");
+    ConfigurationTexts changed = one;
+    changed["seed"] = "12345";
+    EXPECT_EQ(Differences(one, changed), "seed: " + one.at("seed") + " -> 12345");
+    EXPECT_EQ(Differences(changed, one), "seed: 12345 -> " + one.at("seed"));
+  }
+}
+
+TEST(AConfiguration, HasAtMostAMillionInputs) {
+  FederationConfiguration configuration;
+  configuration.algorithm = "local";
+  configuration.problem = {1'000'001, 10, 1};
+  EXPECT_THAT([&] { MakeAlgorithm(configuration); },
+              testing::ThrowsMessage<Error>("a federation needs between 1 and 1000000 inputs and a "
+                                            "horizon of at least 1"));
 }
 
 }  // namespace

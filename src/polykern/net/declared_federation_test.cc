@@ -1,6 +1,8 @@
 #include "polykern/net/declared_federation.h"
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -175,6 +177,79 @@ TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {
   { EnrolIn(*OpenStore(path, old), {"a"}); }
   EXPECT_THAT([&] { CompleteForStore({}, path, 0); },
               ThrowsMessage<Error>(AllOf(HasSubstr("store.db"), HasSubstr("has burst"))));
+}
+
+TEST(ADeclaredFederation, CanBeScaledByANorm) {
+  const DeclaredFederation said = {
+      .columns = {"a", "b"}, .scaling = "norm", .norm = 5, .target_range = ColumnRange{"", -1, 1}};
+  const FederationConfiguration f = Complete(said, {}, 0);
+  EXPECT_EQ(f.scaling, "norm");
+  EXPECT_EQ(f.norm, 5);
+  EXPECT_EQ(f.target.low, -1);
+  EXPECT_EQ(ToTexts(Complete({}, f, 0)), ToTexts(f));  // the store has the norm
+  EXPECT_EQ(Differences(ToTexts(f), ToTexts(Complete({.norm = 6}, f, 0))), "norm: 5 -> 6");
+  EXPECT_THAT(
+      [&] { Complete({.norm = -6}, f, 0); },
+      ThrowsMessage<Error>("the federation's configuration has a norm that is not above 0"));
+}
+
+TEST(ADeclaredFederation, IsCompleteAfterOnce) {
+  for (const DeclaredFederation& said :
+       {Wind(), DeclaredFederation{.dimension = 3}, DeclaredFederation{.columns = {"a"}, .seed = 1},
+        DeclaredFederation{.dimension = 1, .target = "y", .horizon = 9}}) {
+    const FederationConfiguration once = Complete(said, {}, 70);
+    EXPECT_EQ(ToTexts(Complete(said, once, 0)), ToTexts(once));
+    EXPECT_EQ(ToTexts(Complete({}, once, 1)), ToTexts(once));
+    EXPECT_EQ(ToTexts(FromTexts(ToTexts(once))), ToTexts(once));
+  }
+}
+
+TEST(ADeclaredFederation, NeedsATargetRangeAsSoonAsItScales) {
+  const FederationConfiguration bare = Complete({.columns = {"a"}, .target = "y"}, {}, 500);
+  DeclaredFederation scaled = {.ranges = {{"a", 0, 9}}, .scaling = "range"};
+  EXPECT_THAT(
+      [&] { Complete(scaled, bare, 0); },
+      ThrowsMessage<Error>("target_range=LOW:HIGH is needed: labels are scaled to [0, 1] by it"));
+  scaled.target_range = ColumnRange{"", 2, 3};
+  const FederationConfiguration f = Complete(scaled, bare, 0);
+  EXPECT_EQ(f.target.name, "y");
+  EXPECT_EQ(f.target.low, 2);
+  EXPECT_EQ(f.columns[0].high, 9);
+}
+
+TEST(ADeclaredFederation, SaysExactlyWhatDoesNotGoTogether) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto complaint = [](const DeclaredFederation& said) {
+    return MessageOf([&] { Complete(said, {}, 0); });
+  };
+  EXPECT_EQ(complaint({.dimension = 3, .columns = {"a", "b"}}),
+            "the federation's configuration has 2 columns, but the dimension 3");
+  EXPECT_EQ(complaint({.columns = {"a"}, .scaling = "log", .target_range = ColumnRange{"", 0, 1}}),
+            "the federation's configuration has the scaling 'log', which is not known here; is the "
+            "other side a newer version of polykern?");
+  EXPECT_EQ(complaint({.columns = {"a"}, .norm = 2}), "norm needs scaling=norm");
+  EXPECT_EQ(complaint({.columns = {"a"}, .ranges = {{"a", 0, 1}}, .scaling = "none"}),
+            "range does not go with scaling=none; leave out one of them");
+  for (const double high : {infinite, std::nan(""), 0.0, -1.0}) {
+    EXPECT_EQ(
+        complaint(
+            {.columns = {"a"}, .ranges = {{"a", 0, high}}, .target_range = ColumnRange{"", 0, 1}}),
+        "range of \"a\" must be finite, the low end first");
+  }
+  EXPECT_EQ(complaint({.columns = {"a"},
+                       .ranges = {{"a", 0, 1}},
+                       .target = "y",
+                       .target_range = ColumnRange{"", -infinite, 1}}),
+            "target_range of \"y\" must be finite, the low end first");
+  EXPECT_EQ(complaint({.dimension = 0}),
+            "say how many inputs a sample has: columns=NAME,NAME,... or dimension=D");
+}
+
+TEST(ADeclaredFederation, OffersNoColumnsWhereItHasNone) {
+  EXPECT_EQ(MessageOf([] {
+              Complete({.dimension = 1, .ranges = {{"a", 0, 1}}}, {}, 0);
+            }),
+            "range is given for \"a\"; there is none to choose from");
 }
 
 }  // namespace

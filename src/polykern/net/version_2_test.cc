@@ -8,6 +8,7 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/net/random_configuration_testing.h"
 
 namespace polykern {
 namespace {
@@ -84,6 +85,60 @@ TEST(Version2, WroteDownPrivateExpertsInAnotherWay) {
   EXPECT_EQ(FromTexts(old).options.experts, Experts::kFederated);
   old["local_experts"] = "maybe";
   EXPECT_THAT([&] { FromTexts(old); }, ThrowsMessage<Error>(HasSubstr("local_experts")));
+}
+
+TEST(Version2, UnderstandsAnyFederationThatIsNotTooNewForIt) {
+  std::size_t told = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const ConfigurationTexts texts = ToTexts(RandomConfiguration(seed));
+    ConfigurationTexts old;
+    try {
+      old = ForVersion2(texts);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("is newer than version 2 of the protocol: update this client"));
+      continue;
+    }
+    ++told;
+    EXPECT_EQ(ToTexts(FromTexts(old)), texts) << seed;
+    EXPECT_EQ(Differences(old, texts), "");
+    for (const std::string& name : kNeeded) EXPECT_TRUE(old.contains(name)) << name;
+    EXPECT_FALSE(old.contains("experts"));
+  }
+  EXPECT_GT(told, 100U);
+}
+
+TEST(Version2, IsToldOfNoOptionThatCameAfterIt) {
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    ConfigurationTexts texts = ToTexts(Federation("pof-mkl"));
+    const std::string name(option.key);
+    Random random(1, Purpose::kTest);
+    texts[name] = RandomOptionText(option, random);
+    if (option.since > kLastVersionWithEveryOption) {
+      EXPECT_THAT([&] { ForVersion2(texts); }, ThrowsMessage<Error>(HasSubstr(name))) << name;
+    } else {
+      EXPECT_NO_THROW(ForVersion2(texts)) << name;
+    }
+  }
+}
+
+TEST(Version2, ShowsOnlyTheBeginningOfATextThatIsTooNew) {
+  EXPECT_THAT(
+      [] {
+        ForVersion2({{"hue", std::string(100, 'r')}});
+      },
+      ThrowsMessage<Error>("this federation's hue ('" + std::string(60, 'r') +
+                           "') is newer than version 2 of the protocol: update this "
+                           "client"));
+}
+
+TEST(Version2, LeavesTextsOfTodayAsTheyAre) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const ConfigurationTexts texts = ToTexts(RandomConfiguration(seed));
+    EXPECT_EQ(FromVersion2(texts), texts);
+  }
+  const ConfigurationTexts both = {{"experts", "local"}, {"local_experts", "no"}};
+  EXPECT_EQ(FromVersion2(both), both);  // which FromTexts refuses by its name
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "polykern/net/wire.h"
 
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -213,6 +214,83 @@ TEST_F(ModelOnTheWire, HasAsManyWeightsAsTheLossesAreAbout) {
   of_blocks.loss_per_block = true;
   EXPECT_EQ(WeightsOf(of_blocks), 9U);
   EXPECT_EQ(WeightsOf({.blocks = 1, .blocks_per_update = 1, .losses_per_update = 9}), 9U);
+}
+
+TEST(Wire, NoUpdateOfAnyShapeIsLongerThanTheLimit) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed, Purpose::kTest);
+    ModelShape shape{.blocks = 1 + random.Below(100), .width = 1 + random.Below(50)};
+    shape.blocks_per_update = random.Below(shape.blocks + 1);
+    shape.losses_per_update = random.Below(60);
+    Updates updates;
+    updates.step = std::numeric_limits<std::uint64_t>::max();
+    updates.clients = {0};
+    updates.blocks.assign(shape.blocks_per_update, std::numeric_limits<std::uint32_t>::max());
+    updates.first = {0, shape.blocks_per_update};
+    updates.values.assign(shape.blocks_per_update * shape.width, 1.0F);
+    updates.losses.assign(shape.losses_per_update, 1.0F);
+    EXPECT_LE(Encode(updates).size(), LongestClientMessage(shape)) << seed;
+    EXPECT_LE(Encode(ClientReport{~0ULL, 1e300, 1e300}).size(), LongestClientMessage(shape));
+    EXPECT_LE(Encode(Hello{~0U, ~0ULL}).size(), LongestClientMessage(shape));
+  }
+}
+
+TEST_F(ModelOnTheWire, StaysTheSameOnBothSidesOfRandomChanges) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const ModelShape shape{.blocks = 1 + random.Below(9),
+                           .width = 1 + random.Below(4),
+                           .losses_per_update = random.Below(3)};
+    Broadcast here{.step = 0, .model = std::vector<float>(shape.model_size())};
+    here.weights.resize(WeightsOf(shape));
+    std::vector<std::uint32_t> blocks(shape.blocks);
+    std::iota(blocks.begin(), blocks.end(), 0U);
+    Broadcast there;
+    for (std::uint64_t step = 1; step < 12; ++step) {
+      here.step = step;
+      random.Shuffle(blocks);  // the first message brings all, later ones some of them
+      const std::size_t count = step == 1 ? shape.blocks : random.Below(shape.blocks + 1);
+      const std::vector<std::uint32_t> changed(blocks.begin(),
+                                               blocks.begin() + static_cast<std::ptrdiff_t>(count));
+      for (const std::uint32_t block : changed) {
+        for (std::size_t i = 0; i < shape.width; ++i) {
+          here.model[block * shape.width + i] = static_cast<float>(random.Normal());
+        }
+      }
+      for (double& weight : here.weights) weight = random.Uniform();
+      const auto message = DecodeServerMessage(Encode(TakeBlocks(shape, here, changed)));
+      ApplyModel(shape, std::get<ModelChange>(message), there);
+      ASSERT_EQ(there.step, here.step);
+      ASSERT_EQ(there.model, here.model);
+      ASSERT_EQ(there.weights, here.weights);
+    }
+  }
+}
+
+TEST_F(ModelOnTheWire, SaysOfWhichStepItIsAndWhatIsWrong) {
+  const auto complaint = [](const ModelShape& shape, const ModelChange& change) {
+    Broadcast empty;
+    try {
+      ApplyModel(shape, change, empty);
+    } catch (const Error& error) {
+      EXPECT_TRUE(empty.model.empty() && empty.step == 0);
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(complaint(kShape, {30, false, {0, 1, 2}, std::vector<float>(9), {}}),
+            "the model of step 30 cannot be used: it is the first one and lacks kernels");
+  EXPECT_EQ(complaint(kShape, {31, false, {}, {1}, {}}),
+            "the model of step 31 cannot be used: its parts have inconsistent lengths");
+  ModelShape weighted = kShape;
+  weighted.losses_per_update = 2;
+  const std::vector<std::uint32_t> all = {0, 1, 2, 3};
+  EXPECT_EQ(complaint(weighted, {32, false, all, std::vector<float>(12), {1}}),
+            "the model of step 32 cannot be used: it has another number of weights");
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(complaint(weighted, {33, false, all, std::vector<float>(12), {1, -infinite}}),
+            "the model of step 33 cannot be used: it holds a number that is not finite");
+  EXPECT_EQ(complaint(weighted, {34, false, all, std::vector<float>(12), {1, 2}}), "nothing");
 }
 
 }  // namespace

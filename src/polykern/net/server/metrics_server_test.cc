@@ -1,6 +1,11 @@
 #include "polykern/net/server/metrics_server.h"
 
+#include <atomic>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -18,48 +23,11 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-ServerView SomeView() {
+ServerView Working() {
   ServerView view;
-  view.algorithm = "pof-mkl";
   view.rounds.step = 41;
-  view.rounds.connected = 3;
-  view.rounds.accepted = 120;
   view.rounds.used_late = 4;
-  view.rounds.rejected_for = {{"kernels", 2}, {"numbers", 5}};
-  view.traffic = {1000, 2000};
-  view.step_times.counts[0] = 7;
-  view.step_times.counts[2] = 1;
-  view.step_times.counts.back() = 1;
-  view.step_times.steps = 9;
-  view.step_times.seconds = 12.5;
   return view;
-}
-
-TEST(AServersView, IsInPrometheusFormat) {
-  const std::string text = ToMetrics(SomeView());
-  for (const char* line :
-       {"# TYPE polykern_steps_total counter\npolykern_steps_total 41\n",
-        "\npolykern_clients_connected 3\n", "\npolykern_updates_accepted_total 120\n",
-        "\npolykern_updates_used_late_total 4\n",
-        "\npolykern_updates_rejected_total{reason=\"kernels\"} 2\n",
-        "\npolykern_updates_rejected_total{reason=\"numbers\"} 5\n",
-        "# TYPE polykern_step_seconds histogram\n", "\npolykern_step_seconds_count 9\n",
-        "\npolykern_step_seconds_sum 12.5\n", "\npolykern_step_seconds_bucket{le=\"0.0005\"} 7\n",
-        "\npolykern_step_seconds_bucket{le=\"0.001\"} 7\n",
-        "\npolykern_step_seconds_bucket{le=\"0.002\"} 8\n",
-        "\npolykern_step_seconds_bucket{le=\"10\"} 8\n",
-        "\npolykern_step_seconds_bucket{le=\"+Inf\"} 9\n", "\npolykern_received_bytes_total 1000\n",
-        "\npolykern_sent_bytes_total 2000\n", "polykern_healthy 1\n",
-        "\npolykern_reporting_clients 0\n"}) {
-    EXPECT_THAT(text, HasSubstr(line));
-  }
-  EXPECT_THAT(text, Not(HasSubstr("reported_mse")));  // nobody has said it
-  ServerView view = SomeView();
-  view.rounds.reporting = 2;
-  view.rounds.reported_squared_error = 0.25;
-  view.trouble = "the disk is full";
-  EXPECT_THAT(ToMetrics(view), HasSubstr("\npolykern_reported_mse 0.25\n"));
-  EXPECT_THAT(ToMetrics(view), HasSubstr("polykern_healthy 0\n"));
 }
 
 /// What the server answers to these bytes, whole.
@@ -87,7 +55,7 @@ std::string Get(const std::string& address, const std::string& path) {
 }
 
 TEST(AMetricsServer, AnswersOnTheLoopback) {
-  ServerView view = SomeView();
+  ServerView view = Working();
   const MetricsServer server("0", [&] { return view; });
   EXPECT_THAT(server.address(), StartsWith("127.0.0.1:"));
   EXPECT_THAT(Get(server.address(), "/metrics"), HasSubstr("\npolykern_steps_total 41\n"));
@@ -100,8 +68,125 @@ TEST(AMetricsServer, AnswersOnTheLoopback) {
   view.trouble = "the disk is full";
   EXPECT_THAT(Get(server.address(), "/healthz"), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(Get(server.address(), "/healthz"), HasSubstr("the disk is full"));
-  EXPECT_THAT(MessageOf([&] { MetricsServer(server.address(), [] { return SomeView(); }); }),
+  EXPECT_THAT(MessageOf([&] { MetricsServer(server.address(), Working); }),
               HasSubstr("metrics cannot listen"));
+}
+
+/// The body of an answer, whose length must be what its head says.
+std::string BodyOf(const std::string& answer) {
+  const std::size_t end = answer.find("\r\n\r\n");
+  const std::size_t length = answer.find("\r\nContent-Length: ");
+  if (end == std::string::npos || length > end) return "no HTTP: " + answer;
+  const std::string body = answer.substr(end + 4);
+  EXPECT_EQ(std::stoul(answer.substr(length + 18)), body.size());
+  return body;
+}
+
+/// One server for several tests.
+class ASharedMetricsServer : public testing::Test {
+ protected:
+  static std::string Address() {
+    if (server == nullptr) {
+      server = std::make_unique<MetricsServer>("localhost:0", [] {
+        ++looks;
+        return Working();
+      });
+    }
+    return server->address();
+  }
+  /// It looks only every two seconds whether it shall stop, or whenever somebody comes.
+  static void Stop() {
+    const std::string address = server == nullptr ? "" : server->address();
+    std::atomic<bool> stopped = false;
+    const std::jthread stopping([&] {
+      server.reset();
+      stopped = true;
+    });
+    while (!stopped && !address.empty()) Get(address, "/");
+  }
+  static void TearDownTestSuite() { Stop(); }
+
+  inline static std::atomic<int> looks = 0;
+  inline static std::unique_ptr<MetricsServer> server;
+};
+
+TEST_F(ASharedMetricsServer, SaysWhatItSendsAndThatNobodyKeepsIt) {
+  const std::vector<std::pair<std::string, std::string>> types = {
+      {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
+      {"/status", "application/json"},
+      {"/healthz", "text/plain; charset=utf-8"}};
+  for (const auto& [path, type] : types) {
+    const std::string answer = Get(Address(), path);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\nContent-Type: " + type + "\r\n"));
+    EXPECT_THAT(answer, HasSubstr("\r\nCache-Control: no-store\r\nConnection: close\r\n"));
+  }
+  EXPECT_EQ(BodyOf(Get(Address(), "/metrics")), ToMetrics(Working()));
+  EXPECT_EQ(BodyOf(Get(Address(), "/status")), ToJson(Working()));
+  EXPECT_EQ(BodyOf(Get(Address(), "/healthz")), "ok\n");
+}
+
+TEST_F(ASharedMetricsServer, LooksOnceForEachRequestThatItKnowsAndForNoOther) {
+  EXPECT_THAT(Address(), StartsWith("127.0.0.1:"));
+  const int before = looks;
+  for (const char* path : {"/", "/metric", "/metrics/", "/metricsx", "/x/metrics"}) {
+    EXPECT_THAT(Get(Address(), path), StartsWith("HTTP/1.1 404")) << path;
+  }
+  EXPECT_EQ(looks, before);
+  EXPECT_THAT(Get(Address(), "/status"), HasSubstr("\"step\":41,"));
+  EXPECT_THAT(Get(Address(), "/status?a=b&c"), HasSubstr("\"step\":41,"));
+  EXPECT_THAT(Get(Address(), "/metrics"), HasSubstr("\npolykern_steps_total 41\n"));
+  EXPECT_EQ(looks, before + 3);
+}
+
+TEST_F(ASharedMetricsServer, OutlivesWhateverIsSentToIt) {
+  const std::string long_path(20'000, 'a');
+  for (const std::string& request :
+       {std::string("\r\n\r\n"), std::string("GET\r\n\r\n"), std::string("GET /metrics\r\n\r\n"),
+        std::string("GET /metrics HTTP/9.9\r\n\r\n"),
+        std::string("\0\xff\x16\x03\x01", 5) + "\r\n\r\n",
+        "GET /" + long_path + " HTTP/1.1\r\n\r\n", "GET /metrics HTTP/1.1\r\nX: " + long_path,
+        std::string("GET /%2e%2e/%00 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        std::string("GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
+        std::string("PUT /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n")}) {
+    EXPECT_THAT(Ask(Address(), request), Not(HasSubstr("root:")));
+  }
+  EXPECT_EQ(BodyOf(Get(Address(), "/healthz")), "ok\n");
+}
+
+TEST_F(ASharedMetricsServer, AnswersAnOldClientAndOneThatSendsMore) {
+  EXPECT_EQ(BodyOf(Ask(Address(), "GET /healthz HTTP/1.0\r\n\r\n")), "ok\n");
+  EXPECT_EQ(
+      BodyOf(Ask(Address(), "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")),
+      "ok\n");
+}
+
+TEST_F(ASharedMetricsServer, AnswersManyAtOnce) {
+  std::atomic<int> good = 0;
+  std::vector<std::jthread> askers;
+  for (int i = 0; i < 8; ++i) {
+    askers.emplace_back([&] {
+      for (int n = 0; n < 5; ++n) {
+        if (Get(Address(), "/metrics").ends_with(ToMetrics(Working()))) ++good;
+      }
+    });
+  }
+  askers.clear();
+  EXPECT_EQ(good, 40);
+}
+
+TEST_F(ASharedMetricsServer, FreesItsPortWhenItGoes) {
+  const std::string address = Address();
+  ASSERT_NE(Get(address, "/healthz"), "");
+  Stop();  // whoever comes next starts another
+  EXPECT_EQ(Get(address, "/healthz"), "");
+}
+
+TEST(AMetricsServer, NamesAnAddressThatItCannotListenOn) {
+  for (const char* listen : {"nonsense", "127.0.0.1:", "192.0.2.7:0", "127.0.0.1:99999"}) {
+    EXPECT_EQ(MessageOf([&] { MetricsServer(listen, Working); }),
+              std::string("metrics cannot listen on ") + listen +
+                  "; is the address right, and the port free?");
+  }
 }
 
 }  // namespace
