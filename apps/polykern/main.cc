@@ -14,8 +14,8 @@
 #include "config_file.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/core/version.h"
 #include "polykern/sim/ranks/communicator.h"
-#include "polykern/sim/result.h"
 #include "rank_guard.h"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "polykern/sim/result.h"
+#include "polykern/results/result_file.h"
 
 namespace polykern {
 
@@ -17,7 +17,7 @@ bool WriteReport(const std::vector<ReportSource>& results, const std::string& fo
     std::cerr << "polykern: " << NoPage() << '\n';
     return false;
   }
-  WriteFileAtomically(folder, name, ReportHtml(ReportPage(), results));
+  WriteResultFile(folder, name, ReportHtml(ReportPage(), results));
   return true;
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "polykern/sim/report.h"
+#include "polykern/results/report.h"
 
 namespace polykern {
 

@@ -10,8 +10,9 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
+#include "polykern/results/result.h"
+#include "polykern/results/result_file.h"
 #include "polykern/sim/experiment.h"
-#include "polykern/sim/result.h"
 #include "report_files.h"
 
 namespace polykern {
@@ -208,7 +209,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
       ResultJson(source, options.source, options.experiment, results, options.command);
   bool reported = false;
   if (!options.out.empty()) {
-    WriteFileAtomically(options.out, "result.json", json);
+    WriteResultFile(options.out, "result.json", json);
     ForgetKept(rows, options.experiment, host);
     reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
   }

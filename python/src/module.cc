@@ -2,8 +2,8 @@
 
 #include "bindings.h"
 #include "polykern/core/error.h"
+#include "polykern/core/version.h"
 #include "polykern/net/store/store.h"
-#include "polykern/sim/result.h"
 
 PYBIND11_MODULE(_core, module) {
   using namespace polykern::python;

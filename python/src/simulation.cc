@@ -12,8 +12,8 @@
 #include "polykern/core/error.h"
 #include "polykern/data/array_stream.h"
 #include "polykern/data/source.h"
+#include "polykern/results/result.h"
 #include "polykern/sim/experiment.h"
-#include "polykern/sim/result.h"
 
 namespace polykern::python {
 namespace {

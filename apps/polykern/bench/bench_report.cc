@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "console.h"
-#include "polykern/sim/result.h"
+#include "polykern/core/version.h"
 
 namespace polykern {
 namespace {

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/version.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/declared_federation.h"
 #include "polykern/net/server/metrics_server.h"
@@ -21,7 +22,6 @@
 #include "polykern/net/server/server_log.h"
 #include "polykern/net/server/server_view.h"
 #include "polykern/net/store/open_store.h"
-#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {

@@ -10,10 +10,10 @@
 #include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/version.h"
 #include "polykern/io/private_files.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/store/open_store.h"
-#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {

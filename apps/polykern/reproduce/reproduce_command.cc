@@ -7,8 +7,10 @@
 #include "commands.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/version.h"
+#include "polykern/results/result.h"
+#include "polykern/results/result_file.h"
 #include "polykern/sim/paper.h"
-#include "polykern/sim/result.h"
 #include "report_files.h"
 #include "reproduce/reproduce_report.h"
 #include "reproduce/reproduce_runs.h"
@@ -63,7 +65,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   std::string shown;
   std::string files;
   const auto write = [&](const std::string& name, const std::string& text) {
-    WriteFileAtomically(options.out, name, text);
+    WriteResultFile(options.out, name, text);
     files += (files.empty() ? "" : " ") + name;
   };
   for (const std::string& exhibit : exhibits) {

@@ -37,7 +37,10 @@ Comparison CompareRow(std::string_view table, const PaperRow& row, bool carried,
   const double steps = run["steps"].get<double>();
   Comparison c;
   c.table = table;
-  c.row = &row;
+  c.title = row.title;
+  c.kernels = UplinkOf(row.row.algorithm, row.row.options).kernels;
+  c.features = FeaturesOf(row.row.algorithm, row.row.options);
+  c.private_weights = row.private_weights;
   c.data = data.recipe->name;
   c.carried = carried;
   c.diverged = run.contains("diverged");
@@ -78,13 +81,6 @@ const char* Weights(bool carried) {
   return carried ? "carried" : "reset";
 }
 
-std::size_t KernelsOf(const Comparison& c) {
-  return UplinkOf(c.row->row.algorithm, c.row->row.options).kernels;
-}
-std::size_t FeaturesOf(const Comparison& c) {
-  return FeaturesOf(c.row->row.algorithm, c.row->row.options);
-}
-
 /// A column of some tables.
 struct PaperColumn {
   const char* header;
@@ -94,13 +90,11 @@ struct PaperColumn {
 
 /// For readers; whether it is reproduced comes last, with its note.
 constexpr PaperColumn kReadable[] = {
-    {"algorithm", [](const Comparison& c) { return c.row->title; }},
-    {"M", [](const Comparison& c) { return OrDash(KernelsOf(c)); }},
-    {"D", [](const Comparison& c) { return OrDash(FeaturesOf(c)); }},
+    {"algorithm", [](const Comparison& c) { return c.title; }},
+    {"M", [](const Comparison& c) { return OrDash(c.kernels); }},
+    {"D", [](const Comparison& c) { return OrDash(c.features); }},
     {"weights",
-     [](const Comparison& c) {
-       return std::string(c.row->private_weights ? Weights(c.carried) : "-");
-     }},
+     [](const Comparison& c) { return std::string(c.private_weights ? Weights(c.carried) : "-"); }},
     {"MSE x 1e-3 published", [](const Comparison& c) { return Fixed(c.published.mean, 2); },
      "table1"},
     {"MSE x 1e-3 published", [](const Comparison& c) { return PlusMinus(c.published); }, "table3"},
@@ -120,9 +114,9 @@ constexpr PaperColumn kReadable[] = {
 /// For programs.
 constexpr PaperColumn kFull[] = {
     {"data", [](const Comparison& c) { return c.data; }},
-    {"algorithm", [](const Comparison& c) { return c.row->title; }},
-    {"M", [](const Comparison& c) { return OrDash(KernelsOf(c)); }},
-    {"D", [](const Comparison& c) { return OrDash(FeaturesOf(c)); }},
+    {"algorithm", [](const Comparison& c) { return c.title; }},
+    {"M", [](const Comparison& c) { return OrDash(c.kernels); }},
+    {"D", [](const Comparison& c) { return OrDash(c.features); }},
     {"weights", [](const Comparison& c) { return std::string(Weights(c.carried)); }},
     {"published", [](const Comparison& c) { return NumberText(c.published.mean); }},
     {"published_std",

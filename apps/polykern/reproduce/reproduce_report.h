@@ -4,9 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "polykern/results/comparison.h"
+#include "polykern/results/text_table.h"
 #include "polykern/sim/line_chart.h"
 #include "polykern/sim/paper.h"
-#include "polykern/sim/text_table.h"
 #include "reproduce/reproduce_runs.h"
 
 namespace polykern {

@@ -14,9 +14,9 @@
 #include "polykern/data/published.h"
 #include "polykern/data/source.h"
 #include "polykern/io/checksum.h"
+#include "polykern/results/result.h"
+#include "polykern/results/text_table.h"
 #include "polykern/sim/paper.h"
-#include "polykern/sim/result.h"
-#include "polykern/sim/text_table.h"
 #include "polykern/sim/workers.h"
 
 namespace polykern {

@@ -9,8 +9,8 @@
 
 #include "polykern/data/recipes.h"
 #include "polykern/data/source.h"
+#include "polykern/results/run_store.h"
 #include "polykern/sim/experiment.h"
-#include "polykern/sim/run_store.h"
 
 namespace polykern {
 

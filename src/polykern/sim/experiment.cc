@@ -13,8 +13,8 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/results/result.h"
 #include "polykern/sim/repetition.h"
-#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {

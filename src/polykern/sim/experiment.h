@@ -8,24 +8,13 @@
 #include <vector>
 
 #include "polykern/data/stream.h"
+#include "polykern/results/experiment_options.h"
+#include "polykern/results/row.h"
+#include "polykern/results/run_store.h"
 #include "polykern/sim/ranks/communicator.h"
-#include "polykern/sim/row.h"
-#include "polykern/sim/run_store.h"
 #include "polykern/sim/simulation.h"
 
 namespace polykern {
-
-/// How rows are run: the command line, TOML files and Python fill this struct.
-struct ExperimentOptions {
-  std::size_t repetitions = 20;  ///< feature draws
-  std::uint64_t seed = 0;        ///< of feature draws, clients' draws and absences
-  bool carry_weights = false;  ///< keep clients' weights through the repetitions, as the paper did
-  double participation = 1;    ///< a client with a sample takes part with this probability
-  /// Groups of ranks among which repetitions are shared out; it must divide the ranks. 0: whatever
-  /// is cheapest.
-  std::size_t rank_groups = 0;
-  std::size_t threads = 0;  ///< of a rank; 0: the machine's cores, shared out among its ranks
-};
 
 /// How far an experiment is; may be read by another thread while it runs.
 struct Progress {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "polykern/core/metrics.h"
-#include "polykern/sim/row.h"
+#include "polykern/results/row.h"
 
 namespace polykern {
 
@@ -29,22 +29,6 @@ struct PaperRow {
   /// By the names of the recipes; those that the paper does not have are not here. All rows have
   /// the same.
   std::map<std::string, PaperFigures, std::less<>> published = {};
-};
-
-/// A published figure beside ours.
-struct Comparison {
-  std::string table = {};
-  const PaperRow* row = nullptr;
-  std::string data = {};  ///< the recipe's name
-  bool carried = false;
-  bool diverged = false;      ///< ours is of what was finished before
-  Spread published = {};      ///< MSE x 1e-3 or regret
-  Spread measured = {};       ///< over the feature draws or, regret, over the clients
-  double deviation = 0;       ///< (ours - published) / published
-  bool reproduced = false;    ///< within kPaperTolerance; a regret with its error
-  std::string note = {};      ///< if not, why
-  double published_cost = 0;  ///< Table 1: seconds of a client; Table 4: T x MSE
-  double cost = 0;            ///< ours
 };
 
 /// The rows of Tables 1, 3 and 4, in the paper's order. Where the paper leaves a rate open there is

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "polykern/data/stream.h"
-#include "polykern/sim/experiment.h"
+#include "polykern/results/experiment_options.h"
+#include "polykern/results/repetition.h"
 #include "polykern/sim/ranks/communicator.h"
-#include "polykern/sim/row.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/weight_watch.h"
 
@@ -32,14 +32,5 @@ Repetition RunRepetition(const Stream& stream, const Row& row, const Algorithm& 
                          std::size_t repetition, const WeightPlan& plan, Clients& clients,
                          Workers& workers, Communicator& ranks,
                          const std::function<void(std::size_t)>& passed);
-
-/// Puts the repetitions of a row together, in their order. Of a row that diverged, the finished
-/// repetitions count, or the steps of the first one if there are none.
-RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::size_t clients);
-
-/// A repetition as JSON, every bit of it but the predictions, and back. Texts of older versions are
-/// read as well; nothing comes of one that lacks what it must have.
-std::string RepetitionText(const Repetition& repetition);
-std::optional<Repetition> ParseRepetition(const std::string& text);
 
 }  // namespace polykern

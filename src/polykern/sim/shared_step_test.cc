@@ -9,10 +9,10 @@
 #include "polykern/core/error.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/io/folder_testing.h"
+#include "polykern/results/result.h"
 #include "polykern/sim/experiment.h"
 #include "polykern/sim/ranks/thread_ranks_testing.h"
 #include "polykern/sim/repetition.h"
-#include "polykern/sim/result.h"
 
 namespace polykern {
 namespace {

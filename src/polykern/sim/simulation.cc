@@ -23,14 +23,6 @@ std::uint64_t Mix(std::uint64_t x) {
 
 }  // namespace
 
-void Traffic::Add(const Traffic& other) {
-  messages += other.messages;
-  up_numbers += other.up_numbers;
-  up_bytes += other.up_bytes;
-  down_bytes += other.down_bytes;
-  largest_up = std::max(largest_up, other.largest_up);
-}
-
 Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
                        Workers& workers, const Options& options)
     : algorithm_(algorithm),

@@ -12,22 +12,12 @@
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
+#include "polykern/results/traffic.h"
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/shared_step.h"
 #include "polykern/sim/workers.h"
 
 namespace polykern {
-
-/// What went over the links so far, over all clients and steps.
-struct Traffic {
-  std::uint64_t messages = 0;    ///< client-steps
-  std::uint64_t up_numbers = 0;  ///< numbers sent by clients
-  std::uint64_t up_bytes = 0;    ///< numbers, losses and kernel indices, 4 bytes each
-  std::uint64_t down_bytes = 0;  ///< the model and 8 bytes a weight, to all that took part
-  std::uint64_t largest_up = 0;  ///< most numbers one client sent in one step
-
-  void Add(const Traffic& other);
-};
 
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.

@@ -12,24 +12,6 @@
 namespace polykern {
 namespace {
 
-using testing::ElementsAre;
-
-TEST(WeightPlan, TakesEveryoneOfAFewAndSpreadsOverMany) {
-  const SyntheticFleet few({.clients = 3, .steps = 2});
-  const WeightPlan all(few);
-  EXPECT_EQ(all.clients.size(), 3U);
-  EXPECT_EQ(all.traced, all.clients);
-  EXPECT_THAT(all.steps, ElementsAre(1, 2));
-
-  const SyntheticFleet many({.clients = 4000, .steps = 1000000});
-  const WeightPlan some(many);
-  EXPECT_EQ(some.clients.size(), WeightPlan::kMostClients);
-  EXPECT_EQ(some.steps.size(), WeightPlan::kMostSteps);
-  EXPECT_EQ(some.steps.back(), 1000000U);
-  ASSERT_EQ(some.traced.size(), WeightPlan::kMostTraced);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(many.SiteOf(some.traced[i]), i);  // one a site
-}
-
 TEST(WeightWatch, SeesTheHedgeWeightsOfTheLosses) {
   const SyntheticFleet fleet({.clients = 5, .steps = 70});
   AlgorithmOptions options;

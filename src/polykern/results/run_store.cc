@@ -1,4 +1,4 @@
-#include "polykern/sim/run_store.h"
+#include "polykern/results/run_store.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "polykern/sim/result.h"
+#include "polykern/results/result_file.h"
 
 namespace polykern {
 namespace {
@@ -57,7 +57,7 @@ void RunStore::Keep(const std::string& name, const std::string& settings,
   const Json parsed = Json::parse(result);
   const Json json = {
       {"settings", settings}, {"checksum", Hash(settings + parsed.dump())}, {"result", parsed}};
-  WriteFileAtomically(folder_, FileName(name, settings), json.dump() + "\n");
+  WriteResultFile(folder_, FileName(name, settings), json.dump() + "\n");
 }
 
 void RunStore::Forget(const std::string& name, const std::string& settings) const {

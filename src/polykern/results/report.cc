@@ -1,4 +1,4 @@
-#include "polykern/sim/report.h"
+#include "polykern/results/report.h"
 
 #include <algorithm>
 #include <cassert>
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
-#include "polykern/sim/result.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/results/result.h"
+#include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
 namespace {

@@ -1,41 +1,28 @@
-#include "polykern/sim/result.h"
+#include "polykern/results/result.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "polykern/core/error.h"
-#include "polykern/io/folder_testing.h"
+#include "polykern/core/version.h"
+#include "polykern/results/row_result_testing.h"
 
 namespace polykern {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::ThrowsMessage;
-
-class ResultFile : public testing::Test {
- protected:
-  TestFolder made_;
-  const fs::path folder_ = made_.path();
-};
 
 TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {
   SourceOptions source_options;
-  source_options.clients = 3;
-  source_options.steps = 2500;
-  const Source source = OpenSource(source_options);
+  const Source source = FleetSource(source_options, 3, 2500);
   ExperimentOptions options;
   options.repetitions = 1;
   Row row;
   row.options.kernels_per_upload = 51;
   row.options.features = 2;
-  Progress progress;
-  const auto results = RunExperiment(*source.stream, {row}, options, progress);
+  const std::vector<RowResult> results = {MadeUpResult(*source.stream, row)};
   const auto json = nlohmann::json::parse(
       ResultJson(source, source_options, options, results, "polykern run --steps 2500"));
   EXPECT_EQ(json["polykern"], Version());
@@ -44,7 +31,10 @@ TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {
   const auto& run = json["runs"][0];
   EXPECT_EQ(run["mse"], results[0].mse.mean);
   EXPECT_EQ(run["regret_mean"], results[0].regret.mean);
-  EXPECT_EQ(run["uplink_numbers"], 51 * 4);
+  EXPECT_EQ(run["uplink_numbers"], 8);
+  EXPECT_EQ(run["uplink_bytes"], 32);
+  EXPECT_EQ(run["microseconds_per_sample"], 1e6 * 0.25 / 7500);
+  EXPECT_EQ(run["fingerprint"], "0000000000000001");
   EXPECT_EQ(run["options"]["exploration"], 1);
   EXPECT_TRUE(run["options"]["learning_rate"].is_null());
   const auto& curves = run["curves"];
@@ -60,9 +50,7 @@ TEST(Result, HoldsWhatTheRunGaveAndThinsLongCurves) {
 
 TEST(Result, HoldsWhatClientsPreferAndHowTheirRegretDiffers) {
   SourceOptions source_options;
-  source_options.clients = 450;
-  source_options.steps = 130;
-  const Source source = OpenSource(source_options);
+  const Source source = FleetSource(source_options, 450, 130);
   ExperimentOptions options;
   options.repetitions = 2;
   Row row;
@@ -70,8 +58,7 @@ TEST(Result, HoldsWhatClientsPreferAndHowTheirRegretDiffers) {
   row.options.kernels = 6;
   row.options.features = 2;
   row.options.dictionary = "mixed";
-  Progress progress;
-  const auto results = RunExperiment(*source.stream, {row}, options, progress);
+  const std::vector<RowResult> results = {MadeUpResult(*source.stream, row, 2)};
   const auto json = nlohmann::json::parse(ResultJson(source, source_options, options, results, ""));
   const auto& run = json["runs"][0];
 
@@ -109,13 +96,14 @@ TEST(Result, HoldsWhatClientsPreferAndHowTheirRegretDiffers) {
 
 TEST(Result, HasNullWhereThereIsNothingToSay) {
   SourceOptions source_options;
-  source_options.clients = 3;
-  source_options.steps = 5;
-  const Source source = OpenSource(source_options);
+  const Source source = FleetSource(source_options, 3, 5);
   Row row;
   row.algorithm = "perfedavg";
-  Progress progress;
-  const auto results = RunExperiment(*source.stream, {row}, {}, progress);
+  Repetition run_of_it = MadeUpRepetition(*source.stream, 1, 1);
+  run_of_it.has_regret = false;
+  run_of_it.bound = 0;
+  run_of_it.weights = {};
+  const std::vector<RowResult> results = {Summarize(row, {run_of_it}, 3)};
   const auto json = nlohmann::json::parse(ResultJson(source, source_options, {}, results, ""));
   const auto& run = json["runs"][0];
   for (const char* field : {"kernels_per_upload", "features", "regret_mean", "regret_std",
@@ -156,25 +144,6 @@ TEST(ReadableJson, HasListsOfPlainValuesOnOneLine) {
   }
  ]
 })");
-}
-
-TEST_F(ResultFile, ReplacesAFileWholeAndLeavesNothingElse) {
-  WriteFileAtomically(folder_ / "new" / "deeper", "a.json", "one");
-  WriteFileAtomically(folder_ / "new" / "deeper", "a.json", "two");
-  std::ifstream file(folder_ / "new" / "deeper" / "a.json");
-  std::string text;
-  file >> text;
-  EXPECT_EQ(text, "two");
-  const auto count = std::distance(fs::directory_iterator(folder_ / "new" / "deeper"), {});
-  EXPECT_EQ(count, 1);
-}
-
-TEST_F(ResultFile, SaysWhyAFolderCannotBeUsed) {
-  std::ofstream(folder_ / "file") << "x";
-  const auto on_a_file = [&] { CheckWritable((folder_ / "file").string()); };
-  EXPECT_THAT(on_a_file, ThrowsMessage<Error>(HasSubstr("choose another with out")));
-  const auto below_a_file = [&] { CheckWritable((folder_ / "file" / "sub").string()); };
-  EXPECT_THAT(below_a_file, ThrowsMessage<Error>(HasSubstr("file/sub")));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <cstddef>
 
 #include "polykern/core/error.h"
-#include "polykern/sim/result.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/core/version.h"
+#include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "polykern/sim/row.h"
+#include "polykern/results/row.h"
 
 namespace polykern {
 

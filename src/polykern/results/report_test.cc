@@ -1,4 +1,4 @@
-#include "polykern/sim/report.h"
+#include "polykern/results/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,9 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
-#include "polykern/sim/result.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/results/result.h"
+#include "polykern/results/result_schema_internal.h"
+#include "polykern/results/row_result_testing.h"
 
 namespace polykern {
 namespace {
@@ -24,18 +25,14 @@ constexpr std::string_view kPage = "<script>@RESULTS@</script>";
 /// A result of pof-mkl with as many rows and steps.
 Json MakeResult(std::size_t rows, std::size_t steps) {
   SourceOptions source_options;
-  source_options.clients = 3;
-  source_options.steps = steps;
-  const Source source = OpenSource(source_options);
+  const Source source = FleetSource(source_options, 3, steps);
   ExperimentOptions options;
   options.repetitions = 1;
   Row row;
   row.options.kernels = 2;
   row.options.kernels_per_upload = 2;
   row.options.features = 2;
-  Progress progress;
-  const auto results =
-      RunExperiment(*source.stream, std::vector<Row>(rows, row), options, progress);
+  const std::vector<RowResult> results(rows, MadeUpResult(*source.stream, row));
   return Json::parse(ResultJson(source, source_options, options, results, "polykern run"));
 }
 

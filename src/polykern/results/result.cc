@@ -1,19 +1,15 @@
-#include "polykern/sim/result.h"
+#include "polykern/results/result.h"
 
 #include <cassert>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "polykern/algorithms/registry.h"
-#include "polykern/core/error.h"
+#include "polykern/core/version.h"
 #include "polykern/io/checksum.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
 namespace {
@@ -22,10 +18,6 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 }  // namespace
-
-const char* Version() {
-  return POLYKERN_VERSION;
-}
 
 std::string ResultJson(const Source& source, const SourceOptions& source_options,
                        const ExperimentOptions& options, const std::vector<RowResult>& rows,
@@ -128,45 +120,6 @@ std::string RowSettings(const Row& row, const ExperimentOptions& options) {
                          {"repetitions", options.repetitions},
                          {"options", OptionsJson(row, options, Layout::kFrozen)}};
   return settings.dump();
-}
-
-void CheckWritable(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  const std::string what = error ? error.message() : std::strerror(EACCES);
-  if (error || !fs::is_directory(folder) || access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw Error("cannot write to the folder '" + folder +
-                "': " + (!error && !fs::is_directory(folder) ? "it is not a folder" : what) +
-                "; choose another with " + OptionName("out"));
-  }
-}
-
-void WriteFileAtomically(const std::string& folder, const std::string& name,
-                         const std::string& text) {
-  const fs::path path = fs::path(folder) / name;
-  const fs::path temporary = fs::path(folder) / ("." + name + ".tmp" + std::to_string(getpid()));
-  std::ofstream file;
-  // Again and again: another thread or process may remove the folder while it is empty
-  // (RunStore::Forget).
-  for (int tries = 1000; tries > 0; --tries) {
-    errno = 0;
-    file.open(temporary, std::ios::binary);
-    if (file || errno != ENOENT) break;
-    std::error_code ignored;
-    fs::create_directories(folder, ignored);
-  }
-  if (!file) CheckWritable(folder);
-  file << text;
-  file.close();
-  const int reason = errno;
-  std::error_code error;
-  if (file) fs::rename(temporary, path, error);
-  if (!file || error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error("cannot write '" + path.string() +
-                "': " + (error ? error.message() : std::strerror(reason)));
-  }
 }
 
 }  // namespace polykern

@@ -5,10 +5,9 @@
 #include <optional>
 #include <span>
 
-#include "polykern/algorithms/registry.h"
 #include "polykern/core/kernels.h"
 #include "polykern/data/synthetic.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
 namespace {
@@ -301,11 +300,8 @@ const ObjectOf<Comparison>& ReproductionFields() {
   static const ObjectOf<Comparison> fields(
       "Comparison",
       {{Text("table"), [](Of c) -> Json { return c.table; }},
-       {Text("row"), [](Of c) -> Json { return c.row->title; }},
-       {Number("kernels_per_upload", Null::kMayBe),
-        [](Of c) {
-          return CountOrNull(UplinkOf(c.row->row.algorithm, c.row->row.options).kernels);
-        }},
+       {Text("row"), [](Of c) -> Json { return c.title; }},
+       {Number("kernels_per_upload", Null::kMayBe), [](Of c) { return CountOrNull(c.kernels); }},
        {Text("data"), [](Of c) -> Json { return c.data; }},
        {Text("weights"), [](Of c) -> Json { return c.carried ? "carried" : "reset"; }},
        {Number("published"), [](Of c) -> Json { return c.published.mean; }},

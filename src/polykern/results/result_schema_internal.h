@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/data/source.h"
-#include "polykern/sim/experiment.h"
-#include "polykern/sim/paper.h"
-#include "polykern/sim/row.h"
+#include "polykern/results/comparison.h"
+#include "polykern/results/experiment_options.h"
+#include "polykern/results/row.h"
 
 namespace polykern {
 

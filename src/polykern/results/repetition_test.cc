@@ -1,4 +1,4 @@
-#include "polykern/sim/repetition.h"
+#include "polykern/results/repetition.h"
 
 #include <cmath>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "polykern/data/source.h"
-#include "polykern/sim/kept_fields_internal.h"
-#include "polykern/sim/result.h"
+#include "polykern/results/kept_fields_internal.h"
+#include "polykern/results/result.h"
 
 namespace polykern {
 namespace {

@@ -6,7 +6,7 @@
 namespace polykern {
 
 /// Finished runs in a folder, each in a file of its own that is written whole or not at all, so
-/// that work that was interrupted goes on where it was. A run is found by its settings alone: a
+/// that interrupted work resumes. A run is found by its settings alone: a
 /// text that must hold everything that decides the result. Threads may share a store; so may
 /// programs.
 class RunStore {

@@ -1,4 +1,4 @@
-#include "polykern/sim/run_store.h"
+#include "polykern/results/run_store.h"
 
 #include <filesystem>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/io/folder_testing.h"
-#include "polykern/sim/result.h"
+#include "polykern/results/result.h"
 
 namespace polykern {
 namespace {

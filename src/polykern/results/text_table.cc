@@ -1,4 +1,4 @@
-#include "polykern/sim/text_table.h"
+#include "polykern/results/text_table.h"
 
 #include <cmath>
 

@@ -9,8 +9,8 @@
 #include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/names.h"
-#include "polykern/sim/result.h"
-#include "polykern/sim/result_schema_internal.h"
+#include "polykern/results/result.h"
+#include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
 namespace {

@@ -1,0 +1,109 @@
+#include "polykern/results/repetition.h"
+
+#include <algorithm>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/results/kept_fields_internal.h"
+
+namespace polykern {
+namespace {
+
+void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
+  if (sums.empty()) sums.resize(values.size());
+  for (std::size_t i = 0; i < std::min(sums.size(), values.size()); ++i) sums[i] += values[i];
+}
+
+/// Every field that is kept, for writing and for reading. People have files with those that are
+/// here: a field that is added must be a NewField, whose last argument is what a file without it
+/// means.
+template <typename Run, typename Kept>
+void EachKept(Run& run, Kept& kept) {
+  kept.Field("finished", run.finished);
+  kept.Field("has_regret", run.has_regret);
+  kept.List("numbers", run.mse, run.bound, run.seconds, run.rank_bytes);
+  kept.Field("regret", run.regret);
+  kept.Field("step_mse", run.step_mse);
+  kept.Field("step_regret", run.step_regret);
+  kept.Field("trace", run.weights.trace);
+  kept.Field("last", run.weights.last);
+  kept.List("traffic", run.traffic.messages, run.traffic.up_numbers, run.traffic.up_bytes,
+            run.traffic.down_bytes, run.traffic.largest_up);
+  kept.Field("unit_losses", run.unit_losses);
+  kept.Field("over_bound", run.over_bound);
+  kept.Field("fingerprint", run.fingerprint);
+  kept.Field("state", run.state);
+  kept.Optional("divergence", run.divergence);
+}
+
+}  // namespace
+
+RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::size_t clients) {
+  RowResult result;
+  result.row = row;
+  result.kernels = UplinkOf(row.algorithm, row.options).kernels;
+  result.features = FeaturesOf(row.algorithm, row.options);
+  std::vector<const Repetition*> counted;
+  for (const Repetition& run : runs) {
+    if (run.divergence && !result.divergence) result.divergence = run.divergence;
+    if (run.finished) counted.push_back(&run);
+  }
+  result.repetitions = counted.size();
+  if (counted.empty()) counted.push_back(&runs.front());
+
+  std::vector<double> mse;
+  std::vector<double> regret(clients);
+  Traffic traffic;
+  for (const Repetition* run : counted) {
+    mse.push_back(run->mse);
+    result.has_regret |= run->has_regret;
+    AddTo(regret, run->regret);
+    AddTo(result.step_mse, run->step_mse);
+    AddTo(result.step_regret, run->step_regret);
+    AddTo(result.weights.trace, run->weights.trace);
+    AddTo(result.weights.last, run->weights.last);
+    traffic.Add(run->traffic);
+    if (run->bound > 0) result.regret_bound = run->bound;
+    result.unit_losses &= run->unit_losses;
+    result.over_bound += run->over_bound;
+    result.seconds += run->seconds;
+    result.rank_bytes += run->rank_bytes;
+    result.fingerprint = result.fingerprint * 31 + run->fingerprint;
+  }
+  const auto count = static_cast<double>(counted.size());
+  for (auto* sums : {&regret, &result.step_mse, &result.step_regret, &result.weights.trace,
+                     &result.weights.last}) {
+    for (double& value : *sums) value /= count;
+  }
+  result.rank_bytes /= count;
+  result.mse = SpreadOf(mse);
+  result.regret = SpreadOf(regret);
+  if (result.has_regret && result.repetitions == 0 && !result.step_regret.empty()) {
+    result.regret = {result.step_regret.back(), 0};
+  }
+  if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
+  result.samples = traffic.messages;
+  result.uplink_numbers = traffic.largest_up;
+  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
+  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
+  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
+  return result;
+}
+
+std::string RepetitionText(const Repetition& run) {
+  KeptWriter kept;
+  EachKept(run, kept);
+  return kept.Text();
+}
+
+std::optional<Repetition> ParseRepetition(const std::string& text) {
+  try {
+    KeptReader kept(text);
+    Repetition run;
+    EachKept(run, kept);
+    return run;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace polykern
