@@ -17,7 +17,7 @@ bool WriteReport(const std::vector<ReportSource>& results, const std::string& fo
     std::cerr << "polykern: " << NoPage() << '\n';
     return false;
   }
-  WriteResultFile(folder, name, ReportHtml(ReportPage(), results));
+  WriteResultFile(folder, name, ReportHtml(ReportPage(), results), Durable::kNo);
   return true;
 }
 

@@ -209,7 +209,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
       ResultJson(source, options.source, options.experiment, results, options.command);
   bool reported = false;
   if (!options.out.empty()) {
-    WriteResultFile(options.out, "result.json", json);
+    WriteResultFile(options.out, "result.json", json, Durable::kYes);
     ForgetKept(rows, options.experiment, host);
     reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
   }

@@ -14,8 +14,8 @@
 #include "bench/numpy_script.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/io/temporary_folder.h"
 #include "polykern/sim/simulation.h"
-#include "temporary_folder.h"
 
 namespace polykern {
 namespace {

@@ -12,11 +12,11 @@
 #include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/io/temporary_folder.h"
 #include "polykern/net/load/child_server.h"
 #include "polykern/net/load/load.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/client_identity.h"
-#include "temporary_folder.h"
 
 namespace polykern {
 namespace {

@@ -11,7 +11,7 @@
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/store/open_store.h"
 

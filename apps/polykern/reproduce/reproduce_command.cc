@@ -65,7 +65,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   std::string shown;
   std::string files;
   const auto write = [&](const std::string& name, const std::string& text) {
-    WriteResultFile(options.out, name, text);
+    WriteResultFile(options.out, name, text, Durable::kNo);
     files += (files.empty() ? "" : " ") + name;
   };
   for (const std::string& exhibit : exhibits) {

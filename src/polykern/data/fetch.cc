@@ -6,6 +6,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/data/recipes.h"
+#include "polykern/io/file_lock.h"
 #include "polykern/io/output_file.h"
 
 namespace polykern {
@@ -76,7 +77,10 @@ std::vector<FetchedFile> Fetch(const Publication& publication, const FetchOption
   const std::string url =
       options.from + (options.from.ends_with('/') ? "" : "/") + publication.archive;
   MakeFolder(folder);
-  const FolderLock lock(folder);
+  const FileLock lock(folder);
+  if (lock.state() == FileLock::State::kBusy) {
+    throw Error(folder + ": another polykern is getting these files now; wait until it is done");
+  }
   for (bool again = false;; again = true) {
     const bool resumed = Download(url, archive, options.download, progress);
     try {

@@ -5,29 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include <stdlib.h>
-
 #include "polykern/core/error.h"
+#include "polykern/io/temporary_folder.h"
 
 namespace polykern {
 
 /// For tests only: a fresh folder that goes away with everything in it.
-class TestFolder {
+class TestFolder : public TemporaryFolder {
  public:
-  TestFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "polykern_XXXXXX").string();
-    path_ = mkdtemp(pattern.data()) != nullptr ? pattern : "";
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::string& path() const { return path_; }
   /// A path below the folder.
-  std::string At(const std::string& name) const { return path_ + "/" + name; }
+  std::string At(const std::string& name) const { return path() + "/" + name; }
 
   /// Writes a file below the folder and returns its path.
   std::string Write(const std::string& name, std::string_view text) const {
@@ -36,9 +23,6 @@ class TestFolder {
     std::ofstream(path, std::ios::binary) << text;
     return path.string();
   }
-
- private:
-  std::string path_;
 };
 
 /// The message of the Error that a call throws; says so if it throws none.

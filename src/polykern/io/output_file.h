@@ -6,8 +6,10 @@
 
 namespace polykern {
 
-/// A file being written, byte after byte, without a buffer. Every failure throws Error with the
-/// path and the reason (a full disk, a folder that may not be written to). Use it from one thread.
+// Large files that come in pieces, in the folder of the data. Every failure throws Error with the
+// path and the reason (a full disk, a folder that may not be written to).
+
+/// A file being written, byte after byte, without a buffer. Use it from one thread.
 class OutputFile {
  public:
   /// Opens `path` and keeps what is in it; makes it if it does not exist.
@@ -31,24 +33,11 @@ class OutputFile {
   std::uint64_t size_ = 0;
 };
 
-/// Gives a file that was synced its final name, for good: whoever looks sees the old file or the
-/// whole new one. Both paths must be in one folder. Throws Error.
+/// Gives a file that was synced its final name, durably: a reader sees the old file or the whole
+/// new one. Both paths must be in one folder.
 void MoveIntoPlace(const std::string& from, const std::string& to);
 
-/// Makes a folder, and those above it. Throws Error.
+/// Makes a folder, and those above it.
 void MakeFolder(const std::string& path);
-
-/// Holds a folder for this process alone until destroyed; no file is left behind. Throws Error
-/// that says so if another process holds it.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
 
 }  // namespace polykern

@@ -23,8 +23,8 @@ class ResultFile : public testing::Test {
 };
 
 TEST_F(ResultFile, ReplacesAFileWholeAndLeavesNothingElse) {
-  WriteResultFile(folder_ / "new" / "deeper", "a.json", "one");
-  WriteResultFile(folder_ / "new" / "deeper", "a.json", "two");
+  WriteResultFile(folder_ / "new" / "deeper", "a.json", "one", Durable::kYes);
+  WriteResultFile(folder_ / "new" / "deeper", "a.json", "two", Durable::kNo);
   std::ifstream file(folder_ / "new" / "deeper" / "a.json");
   std::string text;
   file >> text;

@@ -1,6 +1,5 @@
 #include "polykern/results/run_store.h"
 
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "polykern/io/checksum.h"
 #include "polykern/results/result_file.h"
 
 namespace polykern {
@@ -15,19 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// FNV-1a: finds files and notices damage; settings are compared in full.
-std::string Hash(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::string digits(16, '0');
-  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, hash >>= 4) {
-    *digit = "0123456789abcdef"[hash & 15];
-  }
-  return digits;
-}
-
+/// Settings are compared in full.
 std::string FileName(const std::string& name, const std::string& settings) {
-  return name + "-" + Hash(settings) + ".json";
+  return name + "-" + Fnv1a(settings) + ".json";
 }
 
 }  // namespace
@@ -45,7 +35,7 @@ std::optional<std::string> RunStore::Find(const std::string& name, const std::st
     return std::nullopt;  // another run that happens to have the same hash
   }
   if (!json.is_object() || !json.contains("settings") || !json.contains("result") ||
-      json.value("checksum", Json()) != Hash(settings + json["result"].dump())) {
+      json.value("checksum", Json()) != Fnv1a(settings + json["result"].dump())) {
     damaged = path.string();
     return std::nullopt;
   }
@@ -56,8 +46,9 @@ void RunStore::Keep(const std::string& name, const std::string& settings,
                     const std::string& result) const {
   const Json parsed = Json::parse(result);
   const Json json = {
-      {"settings", settings}, {"checksum", Hash(settings + parsed.dump())}, {"result", parsed}};
-  WriteResultFile(folder_, FileName(name, settings), json.dump() + "\n");
+      {"settings", settings}, {"checksum", Fnv1a(settings + parsed.dump())}, {"result", parsed}};
+  // Not durable: after a power cut a run that is damaged is run again.
+  WriteResultFile(folder_, FileName(name, settings), json.dump() + "\n", Durable::kNo);
 }
 
 void RunStore::Forget(const std::string& name, const std::string& settings) const {

@@ -14,7 +14,7 @@
 
 #include <gmock/gmock.h>
 
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/agent/federation_testing.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/wire.h"

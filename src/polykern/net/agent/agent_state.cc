@@ -1,12 +1,12 @@
 #include "polykern/net/agent/agent_state.h"
 
-#include <array>
+#include <span>
 
 #include <google/protobuf/stubs/logging.h>
-#include <openssl/sha.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/checksum.h"
+#include "polykern/io/files.h"
 #include "polykern/v1/agent_state.pb.h"
 
 namespace polykern {
@@ -16,9 +16,8 @@ constexpr std::uint32_t kFormat = 2;
 constexpr std::uint32_t kFirstFormatWithInput = 2;
 
 std::string SumOf(const std::string& bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), sum.data());
-  return {sum.begin(), sum.end()};
+  const auto sum = Sha256(std::as_bytes(std::span(bytes)));
+  return {reinterpret_cast<const char*>(sum.data()), sum.size()};
 }
 
 /// Over what the fields hold, whatever order a map was written in.

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "polykern/core/error.h"
+#include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
-#include "polykern/io/private_files.h"
 
 namespace polykern {
 namespace {

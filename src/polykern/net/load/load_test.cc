@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
+#include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/agent/federation_testing.h"
 #include "polykern/net/pki/client_identity.h"

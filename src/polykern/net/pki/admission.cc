@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/openssl_internal.h"
 

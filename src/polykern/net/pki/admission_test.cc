@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
-#include "polykern/io/private_files.h"
 #include "polykern/net/pki/authority.h"
 
 namespace polykern {

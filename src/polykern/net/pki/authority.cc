@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/file_lock.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/authority_index_internal.h"
 #include "polykern/net/pki/client_folder_internal.h"
 
@@ -24,7 +25,8 @@ constexpr std::int64_t kClockSlack = 3600;  // other machines' clocks may be beh
 /// An authority that can sign, read from its folder while holding it.
 class Signer {
  public:
-  Signer(const std::string& folder, std::int64_t now) : paths(Checked(folder)), hold_(folder) {
+  Signer(const std::string& folder, std::int64_t now)
+      : paths(Checked(folder)), hold_(FileLock::Wait(folder)) {
     pair.certificate = ReadWholeFile(paths.certificate);
     const CertificateFacts facts = ReadCertificate(pair.certificate, paths.certificate);
     pair.key = ReadWholeFile(paths.key);
@@ -53,7 +55,7 @@ class Signer {
     return AuthorityPaths(folder);
   }
 
-  FolderHold hold_;
+  FileLock hold_;
 };
 
 std::string MakeServerKey(const AuthorityPaths& paths) {
@@ -119,7 +121,7 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
   }
   RefuseExisting(folder);
   MakePrivateFolder(folder);
-  const FolderHold hold(folder);
+  const FileLock hold = FileLock::Wait(folder);
   RefuseExisting(folder);
   const std::int64_t from = options.now - kClockSlack;
   const std::int64_t until = options.now + static_cast<std::int64_t>(options.days) * kDay;

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 
 namespace polykern {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/authority_index_internal.h"
 
 namespace polykern {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
-#include "polykern/io/private_files.h"
 
 namespace polykern {
 namespace {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/client_folder_internal.h"
 
 namespace polykern {

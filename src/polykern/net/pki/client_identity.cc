@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/dates.h"

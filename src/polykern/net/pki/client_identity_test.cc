@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/io/folder_testing.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/certificates.h"

@@ -14,7 +14,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/private_files.h"
+#include "polykern/io/files.h"
 #include "polykern/net/address.h"
 #include "polykern/net/byte_buffer_internal.h"
 #include "polykern/net/pki/admission.h"

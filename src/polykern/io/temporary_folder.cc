@@ -1,4 +1,4 @@
-#include "temporary_folder.h"
+#include "polykern/io/temporary_folder.h"
 
 #include <filesystem>
 #include <system_error>
