@@ -15,7 +15,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/core/version.h"
-#include "polykern/sim/ranks/communicator.h"
+#include "polykern/sim/ranks/launch.h"
 #include "rank_guard.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/sim/ranks/communicator.h"
+#include "polykern/sim/ranks/launch.h"
 
 namespace polykern {
 namespace {

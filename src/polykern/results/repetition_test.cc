@@ -128,5 +128,80 @@ TEST(KeptFields, ThatAreNewHaveTheirAbsentValueInOlderTexts) {
   EXPECT_EQ(read.new_one, 7.5);
 }
 
+Repetition Finished(double mse, std::vector<double> regret) {
+  Repetition run;
+  run.finished = run.has_regret = true;
+  run.mse = mse;
+  run.step_mse = {mse, mse};
+  run.step_regret = {0, regret[0]};
+  run.regret = std::move(regret);
+  run.traffic = {4, 8, 16, 32, 3};
+  run.seconds = 0.5;
+  run.bound = 2;
+  return run;
+}
+
+TEST(Summarize, TakesMeansOverRepetitionsAndSpreadsOverThemAndTheClients) {
+  std::vector<Repetition> runs = {Finished(0.1, {1, 3}), Finished(0.3, {3, 5})};
+  runs[0].weights.last = {0.25, 0.75};
+  runs[1].weights.last = {0.75, 0.25};
+  runs[1].unit_losses = false;
+  runs[1].over_bound = 2;
+  const RowResult result = Summarize({}, runs, 2);
+  EXPECT_EQ(result.repetitions, 2U);
+  EXPECT_DOUBLE_EQ(result.mse.mean, 0.2);
+  EXPECT_DOUBLE_EQ(result.mse.deviation, SpreadOf(std::vector<double>{0.1, 0.3}).deviation);
+  EXPECT_THAT(result.client_regret, ElementsAre(2, 4));  // of each client
+  EXPECT_EQ(result.regret.mean, 3);
+  EXPECT_EQ(result.regret.deviation, SpreadOf(std::vector<double>{2, 4}).deviation);
+  EXPECT_THAT(result.step_regret, ElementsAre(0, 2));
+  EXPECT_THAT(result.weights.last, ElementsAre(0.5, 0.5));
+  EXPECT_EQ(result.regret_bound, 2);
+  EXPECT_FALSE(result.unit_losses);
+  EXPECT_EQ(result.over_bound, 2U);
+  EXPECT_EQ(result.seconds, 1);
+  EXPECT_EQ(result.samples, 8U);
+  EXPECT_EQ(result.uplink_numbers, 3U);
+  EXPECT_EQ(result.uplink_bytes, 4);
+  EXPECT_EQ(result.downlink_bytes, 8);
+  EXPECT_EQ(result.microseconds_per_sample(), 1e6 / 8);
+}
+
+TEST(Summarize, CountsTheFinishedOnesOfARowThatDiverged) {
+  Repetition lost = Finished(100, {50, 50});
+  lost.finished = false;
+  lost.divergence = {1, 7, "too large"};
+  const RowResult result = Summarize({}, {Finished(0.1, {1, 3}), lost}, 2);
+  EXPECT_EQ(result.repetitions, 1U);
+  EXPECT_EQ(result.mse.mean, 0.1);
+  EXPECT_EQ(result.regret.mean, 2);
+  ASSERT_TRUE(result.divergence);
+  EXPECT_EQ(result.divergence->step, 7U);
+}
+
+TEST(Summarize, ShowsTheFirstStepsIfNothingFinished) {
+  Repetition lost = Finished(100, {50, 50});
+  lost.finished = false;
+  lost.regret.clear();
+  lost.step_regret = {1, 4};
+  lost.divergence = {0, 2, "first"};
+  Repetition later = lost;
+  later.divergence = {1, 1, "second"};
+  const RowResult result = Summarize({}, {lost, later}, 2);
+  EXPECT_EQ(result.repetitions, 0U);
+  EXPECT_EQ(result.divergence->message, "first");
+  EXPECT_EQ(result.regret.mean, 4);
+  EXPECT_TRUE(result.client_regret.empty());
+  EXPECT_THAT(result.step_mse, ElementsAre(100, 100));
+}
+
+TEST(Summarize, TellsTheOrderOfTheRepetitionsApart) {
+  Repetition one = Finished(0.1, {1, 1});
+  Repetition two = one;
+  one.fingerprint = 5;
+  two.fingerprint = 6;
+  EXPECT_NE(Summarize({}, {one, two}, 2).fingerprint, Summarize({}, {two, one}, 2).fingerprint);
+}
+
 }  // namespace
 }  // namespace polykern

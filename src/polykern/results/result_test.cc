@@ -1,12 +1,14 @@
 #include "polykern/results/result.h"
 
 #include <algorithm>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/version.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/results/row_result_testing.h"
 
 namespace polykern {
@@ -120,6 +122,68 @@ TEST(Result, CallsEveryLossByItsOwnName) {
     row.options.loss = name.value;
     EXPECT_THAT(RowSettings(row, {}), HasSubstr("\"loss\":\"" + std::string(name.text) + "\""));
   }
+}
+
+TEST(RunValues, AreThePlainValuesOfARunByTheirTypes) {
+  SourceOptions source_options;
+  const Source source = FleetSource(source_options, 3, 5);
+  Row row;
+  row.options.kernels = 2;
+  row.options.kernels_per_upload = 2;
+  std::map<std::string, decltype(RunValue::value)> values;
+  for (const RunValue& one : RunValues(MadeUpResult(*source.stream, row), *source.stream, {})) {
+    values[one.name] = one.value;
+  }
+  EXPECT_EQ(std::get<std::string>(values.at("algorithm")), "pof-mkl");
+  EXPECT_EQ(std::get<std::uint64_t>(values.at("clients")), 3U);
+  EXPECT_EQ(std::get<double>(values.at("regret_bound")), 3.5);
+  EXPECT_EQ(std::get<bool>(values.at("losses_in_unit_range")), true);
+  EXPECT_FALSE(values.contains("curves"));  // an object
+  row.algorithm = "perfedavg";
+  for (const RunValue& one : RunValues(Summarize(row, {{}}, 3), *source.stream, {})) {
+    if (one.name == "regret_mean") {
+      EXPECT_TRUE(std::holds_alternative<std::monostate>(one.value));
+    }
+  }
+}
+
+TEST(SampleSettings, ChangeWithAFilesContentAndNotWithItsFolder) {
+  const TestFolder folder;
+  std::string text = "a,b\n";
+  for (int i = 0; i < 20; ++i) text += std::to_string(i) + "," + std::to_string(i * i) + "\n";
+  SourceOptions options;
+  options.data = {folder.Write("data.csv", text)};
+  options.target = "b";
+  options.clients = 2;
+  const auto settings = [&] { return SampleSettings(OpenSource(options), options); };
+  const std::string before = settings();
+  EXPECT_THAT(before, HasSubstr("sha256"));
+  EXPECT_EQ(settings(), before);
+  options.data_dir = "elsewhere";
+  EXPECT_EQ(settings(), before);
+  options.seed = 1;
+  EXPECT_NE(settings(), before);
+  options.seed = 0;
+  folder.Write("data.csv", text + "20,5\n");
+  EXPECT_NE(settings(), before);
+}
+
+TEST(SampleSettings, AreNoneOfWhatCannotBeReadAgain) {
+  const TestFolder folder;
+  Source source;
+  SourceOptions options;
+  source.stream = OpenSource(options).stream;
+  options.data = source.files = {folder.path()};  // neither is a pipe a regular file
+  EXPECT_EQ(SampleSettings(source, options), "");
+}
+
+TEST(ReproductionJson, IsAListOfComparisons) {
+  EXPECT_EQ(ReproductionJson({}), "[]");
+  Comparison one;
+  one.title = "vM-KOFL";
+  const auto json = nlohmann::json::parse(ReproductionJson({one, one}));
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_EQ(json[1]["row"], "vM-KOFL");
 }
 
 TEST(ReadableJson, HasListsOfPlainValuesOnOneLine) {

@@ -1,8 +1,6 @@
 #include "polykern/sim/experiment.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -13,8 +11,10 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/results/result.h"
-#include "polykern/sim/repetition.h"
+#include "polykern/core/random.h"
+#include "polykern/results/repetition.h"
+#include "polykern/sim/kept_repetitions.h"
+#include "polykern/sim/ranks/rank_groups.h"
 
 namespace polykern {
 namespace {
@@ -26,36 +26,17 @@ std::size_t ChainLength(const ExperimentOptions& options) {
   return options.carry_weights ? options.repetitions : 1;
 }
 
-/// Groups of ranks that work on chains of their own. More groups exchange less, fewer hold less
-/// each and are all busy to the end; cost is in client-steps, of which an exchange takes some.
-std::size_t GroupsFor(std::size_t chains, std::size_t clients, std::size_t ranks,
-                      std::size_t wished) {
-  if (wished > 0 && ranks % wished != 0) {
-    throw Error(OptionName("rank_groups") + " is " + std::to_string(wished) +
-                ", which does not divide " + std::to_string(ranks) + " ranks");
-  }
-  if (wished > 0) return wished;
-  constexpr std::size_t kExchange = 64;
-  constexpr std::size_t kMostClients = std::size_t{1} << 16;  // of one rank, if they can be spread
-  std::size_t best = 1;
-  std::size_t best_cost = SIZE_MAX;
-  for (std::size_t groups = 1; groups <= std::min(chains, ranks); ++groups) {
-    if (ranks % groups != 0) continue;
-    const std::size_t together = ranks / groups;
-    const std::size_t each = (clients + together - 1) / together;
-    const std::size_t exchange = kExchange * static_cast<std::size_t>(std::bit_width(together - 1));
-    const std::size_t cost = (chains + groups - 1) / groups * (each + exchange);
-    if (cost > best_cost || (groups > 1 && each > kMostClients)) continue;
-    best = groups;
-    best_cost = cost;
-  }
-  return best;
+std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
+                                   std::size_t repetition) {
+  return MakeAlgorithm(row.algorithm, row.options,
+                       {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition)});
 }
 
-/// The settings under which a repetition is kept.
-std::string KeptSettings(const Row& row, const ExperimentOptions& options, std::size_t repetition,
-                         const ExperimentHost& host) {
-  return host.data + RowSettings(row, options) + " repetition " + std::to_string(repetition);
+void CheckBudget(const Row& row, std::uint64_t numbers) {
+  if (numbers <= row.options.budget) return;
+  throw Error(OptionName("budget") + " is " + std::to_string(row.options.budget) +
+              ", but a client of " + row.algorithm + " sends " + std::to_string(numbers) +
+              " numbers in a step");
 }
 
 /// One call of RunExperiment.
@@ -67,7 +48,8 @@ class Execution {
         rows_(rows),
         options_(options),
         progress_(progress),
-        host_(host),
+        keeps_(!host.data.empty()),
+        kept_(host.store, host.data, options),
         alone_(RunAlone()),
         ranks_(host.ranks != nullptr && host.ranks->size() > 1 ? *host.ranks : *alone_),
         plan_(stream),
@@ -113,22 +95,18 @@ class Execution {
   bool KeepsState(std::size_t row) const {
     constexpr std::size_t kMostNumbers = std::size_t{1} << 24;
     const std::size_t size = algorithms_[row]->state_size() * stream_.clients();
-    return options_.carry_weights && host_.data.size() > 0 && size <= kMostNumbers;
+    return options_.carry_weights && keeps_ && size <= kMostNumbers;
   }
 
   /// Finds what was finished before, on rank 0, and tells the others.
   void TakeOver() {
-    if (host_.data.empty()) return;
+    if (!keeps_) return;
     for (std::size_t c = 0; ranks_.rank() == 0 && c < chains_.size(); ++c) {
       const std::size_t row = RowOf(c);
       Chain& chain = chains_[c];
       for (; chain.next < length_; ++chain.next) {
         const std::size_t repetition = RepetitionOf(c, chain.next);
-        std::string damaged;  // is run again
-        const auto text = host_.store->Find(
-            rows_[row].algorithm, KeptSettings(rows_[row], options_, repetition, host_), damaged);
-        if (!text) break;
-        std::optional<Repetition> run = ParseRepetition(*text);
+        std::optional<Repetition> run = kept_.Find(rows_[row], repetition);
         if (!run) break;
         if (options_.carry_weights && chain.next + 1 < length_ && run->state.empty()) break;
         chain.state = std::exchange(run->state, {});
@@ -168,12 +146,17 @@ class Execution {
     }
     chain.clients->ForgetFeatures();
     const auto algorithm = MakeFor(rows_[row], stream_, options_.seed, repetition);
-    Simulation::Options simulation;
-    simulation.seed = options_.seed;
-    simulation.participation = options_.participation;
-    Repetition run = RunRepetition(stream_, rows_[row], *algorithm, options_, simulation,
-                                   repetition, plan_, *chain.clients, workers, ranks,
-                                   [this](std::size_t steps) { progress_.steps_done += steps; });
+    Simulation::Options simulation_options;
+    simulation_options.seed = options_.seed;
+    simulation_options.participation = options_.participation;
+    simulation_options.ranks = &ranks;
+    Simulation simulation(*algorithm, stream_, *chain.clients, workers, simulation_options);
+    Repetition run =
+        simulation.Run({.weights = plan_,
+                        .equal_weights = !options_.carry_weights || options_.repetitions == 1,
+                        .passed = [this](std::size_t steps) { progress_.steps_done += steps; }});
+    if (run.divergence) run.divergence->repetition = repetition;
+    CheckBudget(rows_[row], run.traffic.largest_up);
     ++chain.next;
     if (!run.finished) {  // what follows would start from broken weights
       progress_.steps_done += (length_ - chain.next) * stream_.steps();
@@ -187,10 +170,7 @@ class Execution {
   /// On rank 0, once a repetition is there.
   void Keep(std::size_t row, std::size_t repetition) {
     Repetition& run = runs_[row][repetition];
-    if (host_.store != nullptr && run.finished) {
-      host_.store->Keep(rows_[row].algorithm, KeptSettings(rows_[row], options_, repetition, host_),
-                        RepetitionText(run));
-    }
+    if (run.finished) kept_.Keep(rows_[row], repetition, run);
     run.state.clear();
   }
 
@@ -227,7 +207,7 @@ class Execution {
   /// finished. A rank that is a group of its own has a thread for each chain.
   void RunTogether() {
     const std::size_t groups =
-        GroupsFor(chains_.size(), stream_.clients(), ranks_.size(), options_.rank_groups);
+        RankGroups(chains_.size(), stream_.clients(), ranks_.size(), options_.rank_groups);
     const auto group = ranks_.Split(groups);
     const std::size_t of_group = (chains_.size() + groups - 1) / groups;
     const std::size_t lanes = group->size() == 1 && of_group >= threads_ ? threads_ : 1;
@@ -288,7 +268,8 @@ class Execution {
   const std::vector<Row>& rows_;
   const ExperimentOptions& options_;
   Progress& progress_;
-  const ExperimentHost& host_;
+  bool keeps_;  // there is a store, on rank 0
+  KeptRepetitions kept_;
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
   WeightPlan plan_;
@@ -317,7 +298,7 @@ ClientRange RankClients(const std::vector<Row>& rows, const ExperimentOptions& o
                         std::size_t clients, const Communicator& ranks) {
   const std::size_t chains = rows.size() * options.repetitions / ChainLength(options);
   const std::size_t together =
-      ranks.size() / GroupsFor(chains, clients, ranks.size(), options.rank_groups);
+      ranks.size() / RankGroups(chains, clients, ranks.size(), options.rank_groups);
   return OwnClients(clients, ranks.rank() % together, together);
 }
 
@@ -330,12 +311,8 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
 
 void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
                 const ExperimentHost& host) {
-  if (host.store == nullptr) return;
-  for (const Row& row : rows) {
-    for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
-      host.store->Forget(row.algorithm, KeptSettings(row, options, repetition, host));
-    }
-  }
+  const KeptRepetitions kept(host.store, host.data, options);
+  for (const Row& row : rows) kept.Forget(row);
 }
 
 SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& algorithm,
@@ -346,15 +323,14 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   Workers workers(std::min(options.threads == 0 ? cores : options.threads,
                            std::max(cohorts, algorithm.shape().blocks)));
-  ExperimentOptions once;
-  once.repetitions = 1;
-  const auto alone = RunAlone();
+  Simulation simulation(algorithm, stream, clients, workers, options.simulation);
   std::size_t step = 0;
-  Repetition run = RunRepetition(stream, row, algorithm, once, options.simulation, 0, plan, clients,
-                                 workers, *alone, [&](std::size_t steps) {
-                                   step += steps;
-                                   if (options.after_step) options.after_step(step);
-                                 });
+  Repetition run =
+      simulation.Run({.weights = plan, .equal_weights = true, .passed = [&](std::size_t steps) {
+                        step += steps;
+                        if (options.after_step) options.after_step(step);
+                      }});
+  CheckBudget(row, run.traffic.largest_up);
   SingleRun single;
   single.predictions = std::move(run.predictions);
   single.seconds = run.seconds / static_cast<double>(workers.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -10,19 +11,11 @@
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/core/random.h"
+#include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/ranks/exchange.h"
+#include "polykern/sim/weight_watch.h"
 
 namespace polykern {
-namespace {
-
-/// A well-mixed 64-bit number (the finaliser of SplitMix64).
-std::uint64_t Mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
                        Workers& workers, const Options& options)
     : algorithm_(algorithm),
@@ -31,8 +24,9 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       workers_(workers),
       options_(options),
       alone_(RunAlone()),
-      server_(algorithm, {clients.size() > 0 ? clients.Id(0) : 0, clients.size()},
-              options.ranks != nullptr ? *options.ranks : *alone_, workers.size()),
+      ranks_(options.ranks != nullptr ? *options.ranks : *alone_),
+      coordinator_(algorithm, clients.size(), workers.size(),
+                   clients.size() > 0 ? clients.Id(0) : 0),
       scores_(clients.size(), algorithm.experts()),
       samples_(workers.size()),
       totals_(workers.size()),
@@ -46,6 +40,9 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
                 std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower " +
                 OptionName("clients"));
   }
+  if (ranks_.size() > 1 && coordinator_.Sums().empty()) {
+    relay_.emplace(algorithm.shape(), coordinator_, ranks_, workers.size());
+  }
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
@@ -56,65 +53,86 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   }
 }
 
+Repetition Simulation::Run(const RunOptions& options) {
+  Repetition run;
+  WeightWatch watch(algorithm_, options.weights);
+  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t bytes_before = ranks_.bytes();
+  try {
+    while (!done()) {
+      Step();
+      watch.Look(step(), clients_);
+      if (options.passed) options.passed(1);
+    }
+  } catch (const Error& error) {
+    run.divergence = {0, step(), error.what()};
+    if (options.passed) options.passed(stream_.steps() - step());
+  }
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  run.seconds = elapsed.count() * static_cast<double>(workers_.size() * ranks_.size());
+  run.weights = watch.weights();
+  Measure(run, options.equal_weights, bytes_before);
+  return run;
+}
+
 void Simulation::Step() {
   assert(!done());
+  // What all clients of this step work from.
+  const Broadcast& sent = broadcast();
+  // The clients, in cohorts side by side: each predicts, learns from its label, and answers.
   for (Totals& totals : totals_) totals = {};
   std::string failure;
   try {
+    const std::size_t size = options_.engine->cohort_size();
     workers_.Run(CohortsOf(*options_.engine, clients_.size()),
-                 [this](std::size_t b, std::size_t worker) { RunBlock(b, worker); });
+                 [this, &sent, size](std::size_t cohort, std::size_t worker) {
+                   const std::size_t first = cohort * size;
+                   const SampleBlock& samples = Read(first, samples_[worker]);
+                   ClientRound& round = rounds_[worker];
+                   round.Predict(sent, clients_, first, samples.x, samples.present,
+                                 UniformsOf(first, samples.present.size()));
+                   const Updates& updates = round.Learn(samples.y);
+                   Receive(updates, worker);
+                   Score(first, samples, round, updates, totals_[worker]);
+                 });
   } catch (const Error& error) {
     failure = error.marked();
   }
-  Totals& all = totals_.front();
-  for (const Totals& totals : std::span(totals_).subspan(1)) {
-    all.squared_error.Merge(totals.squared_error);
-    all.regret.Merge(totals.regret);
-    all.fingerprint += totals.fingerprint;
-    all.traffic.Add(totals.traffic);
-  }
-  const auto sums = std::span(sums_);
-  const auto squared_error = sums.first<DoubleSum::kWords>();
-  const auto regret = sums.subspan<DoubleSum::kWords, DoubleSum::kWords>();
-  std::ranges::copy(all.squared_error.words(), squared_error.begin());
-  std::ranges::copy(all.regret.words(), regret.begin());
-  sums_.back() = static_cast<std::int64_t>(all.traffic.messages);
-  server_.Exchange(sums_, failure);
-  fingerprint_ += all.fingerprint;
-  traffic_.Add(all.traffic);
-  const auto participants = static_cast<std::uint64_t>(sums_.back());
-  // NaN if nobody took part.
-  step_mse_.push_back(DoubleSum::Value(squared_error) / static_cast<double>(participants));
-  step_regret_.push_back(algorithm_.experts() == 0
-                             ? std::numeric_limits<double>::quiet_NaN()
-                             : DoubleSum::Value(regret) / static_cast<double>(stream_.clients()));
-  server_.Commit(participants,
-                 [this](std::size_t count, const auto& job) { workers_.Run(count, job); });
+  // What they answered, and how well they did: over all workers, then over all ranks.
+  SumOverWorkers();
+  Exchange(failure);
+  Record();
+  // The server changes theta: the next broadcast is ready.
+  Commit();
 }
 
-void Simulation::RunBlock(std::size_t b, std::size_t worker) {
-  const std::size_t step = this->step();
-  const std::size_t cohort = options_.engine->cohort_size();
-  const std::size_t first = b * cohort;
-  const std::size_t count = std::min(cohort, clients_.size() - first);
-  const std::size_t global = clients_.Id(first);
-  SampleBlock& samples = samples_[worker];
-  ClientRound& round = rounds_[worker];
-  stream_.Read(step, global, count, samples);
-  if (options_.participation < 1) {
-    for (std::size_t k = 0; k < count; ++k) {
-      Random random(options_.seed, Purpose::kParticipation, clients_.Id(first + k), step);
-      if (random.Uniform() >= options_.participation) samples.present[k] = 0;
-    }
+SampleBlock& Simulation::Read(std::size_t first, SampleBlock& samples) const {
+  const std::size_t count = std::min(options_.engine->cohort_size(), clients_.size() - first);
+  stream_.Read(step(), clients_.Id(first), count, samples);
+  if (options_.participation >= 1) return samples;
+  for (std::size_t k = 0; k < count; ++k) {
+    Random random(options_.seed, Purpose::kParticipation, clients_.Id(first + k), step());
+    if (random.Uniform() >= options_.participation) samples.present[k] = 0;
   }
-  const std::size_t at = step * stream_.clients() + global;
-  round.Predict(
-      broadcast(), clients_, first, samples.x, samples.present,
-      options_.uniforms.empty() ? options_.uniforms : options_.uniforms.subspan(at, count));
-  const Updates& updates = round.Learn(samples.y);
-  server_.Receive(updates, worker);
+  return samples;
+}
 
-  Totals& totals = totals_[worker];
+std::span<const double> Simulation::UniformsOf(std::size_t first, std::size_t count) const {
+  if (options_.uniforms.empty()) return {};
+  return options_.uniforms.subspan(step() * stream_.clients() + clients_.Id(first), count);
+}
+
+void Simulation::Receive(const Updates& updates, std::size_t worker) {
+  if (relay_) {
+    relay_->Receive(updates, worker);
+  } else {
+    coordinator_.Receive(updates, worker);
+  }
+}
+
+void Simulation::Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
+                       const Updates& updates, Totals& totals) {
+  const std::size_t at = step() * stream_.clients() + clients_.Id(first);
   const ModelShape& shape = algorithm_.shape();
   const std::uint64_t down = 4 * broadcast().model.size() + 8 * broadcast().weights.size();
   for (std::size_t i = 0; i < round.participants().size(); ++i) {
@@ -123,7 +141,7 @@ void Simulation::RunBlock(std::size_t b, std::size_t worker) {
     const double f = round.predictions()[i];
     if (!std::isfinite(f)) {
       throw Error("the prediction of client " + std::to_string(clients_.Id(first + k)) +
-                  " for step " + std::to_string(step) + " is not finite");
+                  " for step " + std::to_string(step()) + " is not finite");
     }
     const double error = algorithm_.loss().Predicted(f) - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
@@ -135,66 +153,56 @@ void Simulation::RunBlock(std::size_t b, std::size_t worker) {
     totals.traffic.Add({1, numbers, 4 * (numbers + blocks), down, numbers});
   }
   if (algorithm_.experts() == 0) return;
+  const std::size_t count = samples.present.size();
   for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
 }
 
-std::uint64_t Simulation::Fingerprint(bool with_model) const {
-  std::uint64_t sum = fingerprint_;
-  if (!with_model) return sum;
-  for (std::size_t i = 0; i < broadcast().model.size(); ++i) {
-    sum += Mix(std::bit_cast<std::uint32_t>(broadcast().model[i]) ^ Mix(~i));
-  }
-  for (std::size_t i = 0; i < broadcast().weights.size(); ++i) {
-    sum += Mix(std::bit_cast<std::uint64_t>(broadcast().weights[i]) ^ Mix(i + (1ULL << 62)));
-  }
-  return sum;
+void Simulation::SumOverWorkers() {
+  Totals& all = totals_.front();
+  for (const Totals& totals : std::span(totals_).subspan(1)) all.Add(totals);
+  std::ranges::copy(all.squared_error.words(), sums_.begin());
+  std::ranges::copy(all.regret.words(), sums_.begin() + DoubleSum::kWords);
+  sums_.back() = static_cast<std::int64_t>(all.traffic.messages);
 }
 
-std::vector<double> Simulation::Save() const {
-  const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
-  std::vector<double> saved = {number(step()),
-                               number(fingerprint_ >> 32),
-                               number(fingerprint_ & UINT32_MAX),
-                               number(traffic_.messages),
-                               number(traffic_.up_numbers),
-                               number(traffic_.up_bytes),
-                               number(traffic_.down_bytes),
-                               number(traffic_.largest_up)};
-  const auto append = [&](const std::vector<double>& part) {
-    saved.insert(saved.end(), part.begin(), part.end());
-  };
-  append(step_mse_);
-  append(step_regret_);
-  append(server_.Save());
-  append(clients_.Save());
-  append(scores_.Save());
-  return saved;
+/// One sum of integers over all ranks, the server's and the step's together, whose size does not
+/// depend on the clients. If the server needs but sums, every rank then changes its own copy of the
+/// model alike.
+void Simulation::Exchange(const std::string& failure) {
+  if (ranks_.size() == 1) {
+    if (!failure.empty()) throw Error(failure);
+    return;
+  }
+  auto parts = coordinator_.Sums();  // nothing, if there is a relay
+  parts.push_back(sums_);
+  SumOverRanks(ranks_, parts, failure, scratch_);
+  if (relay_) relay_->Deliver();
 }
 
-void Simulation::Load(std::span<const double> saved) {
-  constexpr std::size_t kHead = 8;
-  const auto fail = [] { throw Error("a saved simulation does not fit: it has other settings"); };
-  if (saved.size() < kHead) fail();
-  const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
-  const std::uint64_t step = whole(0);
-  const std::size_t model = server_.Save().size();
-  const std::size_t state = clients_.Save().size();
-  const std::size_t scores = scores_.Save().size();
-  if (saved.size() != kHead + 2 * step + model + state + scores) fail();
-  std::size_t at = kHead;
-  const auto take = [&](std::size_t count) {
-    at += count;
-    return saved.subspan(at - count, count);
-  };
-  fingerprint_ = whole(1) << 32 | whole(2);
-  traffic_ = {whole(3), whole(4), whole(5), whole(6), whole(7)};
-  const auto mse = take(step);
-  step_mse_.assign(mse.begin(), mse.end());
-  const auto regret = take(step);
-  step_regret_.assign(regret.begin(), regret.end());
-  server_.Load(step, take(model));
-  clients_.Load(take(state));
-  scores_.Load(take(scores));
+void Simulation::Record() {
+  fingerprint_ += totals_.front().fingerprint;
+  traffic_.Add(totals_.front().traffic);
+  const auto sums = std::span<const std::int64_t>(sums_);
+  const double squared_error = DoubleSum::Value(sums.first<DoubleSum::kWords>());
+  const double regret = DoubleSum::Value(sums.subspan<DoubleSum::kWords, DoubleSum::kWords>());
+  // NaN if nobody took part.
+  step_mse_.push_back(squared_error / static_cast<double>(sums_.back()));
+  step_regret_.push_back(algorithm_.experts() == 0
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : regret / static_cast<double>(stream_.clients()));
+}
+
+void Simulation::Commit() {
+  const auto participants = static_cast<std::uint64_t>(sums_.back());
+  const RunJobs run = [this](std::size_t count, const auto& job) { workers_.Run(count, job); };
+  if (!relay_) return coordinator_.Commit(participants, run);
+  std::string failure;
+  try {
+    coordinator_.Commit(participants, run);
+  } catch (const Error& error) {
+    failure = error.marked();
+  }
+  relay_->ShareModel(failure);
 }
 
 }  // namespace polykern

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
@@ -12,9 +15,12 @@
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
+#include "polykern/federation/coordinator.h"
+#include "polykern/results/client_weights.h"
+#include "polykern/results/row.h"
 #include "polykern/results/traffic.h"
 #include "polykern/sim/ranks/communicator.h"
-#include "polykern/sim/shared_step.h"
+#include "polykern/sim/ranks/update_relay.h"
 #include "polykern/sim/workers.h"
 
 namespace polykern {
@@ -49,10 +55,25 @@ class Simulation {
 
   /// One step. Throws Error if an update leaves the representable range or a prediction is not
   /// finite, which means that the run diverges; then only step_mse and step_regret, which end with
-  /// the step before, may still be used.
+  /// the step before, may still be used. With ranks, all of them throw.
   void Step();
 
-  const Broadcast& broadcast() const { return server_.broadcast(); }
+  struct RunOptions {
+    const WeightPlan& weights;  ///< whose weights to look at, and when
+    /// The clients start with equal weights: then Theorem 2 is about them.
+    bool equal_weights = true;
+    /// Hears how many steps are over, again and again; what it throws, other than Error, ends the
+    /// run.
+    std::function<void(std::size_t)> passed = {};
+  };
+  /// All steps that are left. A run that diverges keeps what it had and says so; its repetition is
+  /// then 0. With ranks, the per-client parts of the result are on rank 0 alone, the rest is on
+  /// all. Throws Error if nobody took part in any step.
+  Repetition Run(const RunOptions& options);
+
+  const Broadcast& broadcast() const {
+    return relay_ ? relay_->broadcast() : coordinator_.broadcast();
+  }
   const Scoreboard& scores() const { return scores_; }
   const Traffic& traffic() const { return traffic_; }
   /// Per step: the mean squared error over the step's participants, NaN if there were none, and the
@@ -78,8 +99,35 @@ class Simulation {
     DoubleSum regret;
     Traffic traffic;
     std::uint64_t fingerprint = 0;
+
+    void Add(const Totals& other) {
+      squared_error.Merge(other.squared_error);
+      regret.Merge(other.regret);
+      traffic.Add(other.traffic);
+      fingerprint += other.fingerprint;
+    }
   };
-  void RunBlock(std::size_t b, std::size_t worker);
+  /// Of this rank's clients at the end of a run.
+  struct OwnScores {
+    DoubleSum squared_error;
+    std::size_t over_bound = 0;
+    bool unit_losses = true;
+    std::vector<double> regret = {};
+  };
+
+  // The parts of a step.
+  SampleBlock& Read(std::size_t first, SampleBlock& samples) const;
+  std::span<const double> UniformsOf(std::size_t first, std::size_t count) const;
+  void Receive(const Updates& updates, std::size_t worker);
+  void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
+             const Updates& updates, Totals& totals);
+  void SumOverWorkers();
+  void Exchange(const std::string& failure);
+  void Record();
+  void Commit();
+  // The result of a run.
+  OwnScores ScoreClients(double rate) const;
+  void Measure(Repetition& run, bool equal_weights, std::uint64_t bytes_before);
 
   const Algorithm& algorithm_;
   const Stream& stream_;
@@ -87,7 +135,9 @@ class Simulation {
   Workers& workers_;
   Options options_;
   std::unique_ptr<Communicator> alone_;
-  SharedStep server_;
+  Communicator& ranks_;
+  Coordinator coordinator_;
+  std::optional<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
   Scoreboard scores_;
   Traffic traffic_;
   std::uint64_t fingerprint_ = 0;
@@ -95,6 +145,7 @@ class Simulation {
   std::vector<SampleBlock> samples_;  // one per worker
   std::vector<Totals> totals_;        // one per worker
   std::vector<std::int64_t> sums_;    // of the step: both sums of doubles, and the participants
+  std::vector<std::int64_t> scratch_;
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;

@@ -1,5 +1,3 @@
-#include "polykern/sim/shared_step.h"
-
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -12,7 +10,6 @@
 #include "polykern/results/result.h"
 #include "polykern/sim/experiment.h"
 #include "polykern/sim/ranks/thread_ranks_testing.h"
-#include "polykern/sim/repetition.h"
 
 namespace polykern {
 namespace {
@@ -64,21 +61,6 @@ std::string RunOn(std::size_t ranks, const Stream& stream, const std::vector<Row
     if (rank.rank() == 0 && kept != nullptr) *kept = progress.kept;
   });
   return text;
-}
-
-TEST(Ranks, HaveDisjointNeighboursThatAreAllClients) {
-  for (const std::size_t clients : {1U, 7U, 64U, 1000U}) {
-    for (const std::size_t ranks : {1U, 2U, 3U, 5U, 9U}) {
-      std::size_t next = 0;
-      for (std::size_t r = 0; r < ranks; ++r) {
-        const ClientRange own = OwnClients(clients, r, ranks);
-        EXPECT_EQ(own.first, next);
-        EXPECT_LE(own.count, clients / ranks + 1);
-        next += own.count;
-      }
-      EXPECT_EQ(next, clients);
-    }
-  }
 }
 
 TEST(Ranks, GiveTheSameBitsHoweverManyTheyAre) {
