@@ -5,7 +5,6 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
-#include "polykern/data/source.h"
 
 namespace polykern {
 namespace {
@@ -128,7 +127,7 @@ const Recipe& FindRecipe(std::string_view name) {
 }
 
 std::string GetCommand(const std::string& names, const std::string& data_dir) {
-  const bool standard = data_dir == SourceOptions().data_dir;
+  const bool standard = data_dir == kDefaultDataDir;
   return "polykern data get " + names +
          (standard ? "" : " " + ShellSpelling("data_dir", ShellWord(data_dir)));
 }

@@ -12,6 +12,9 @@
 
 namespace polykern {
 
+/// Where recipes find their files, unless told otherwise.
+inline constexpr const char* kDefaultDataDir = "data";
+
 /// One of the paper's data sets: its files, its columns and how it is dealt to clients.
 struct Recipe {
   std::string name = {};                ///< as in --data

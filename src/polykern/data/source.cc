@@ -5,7 +5,6 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/data/dataset.h"
-#include "polykern/data/recipes.h"
 #include "polykern/data/synthetic.h"
 
 namespace polykern {

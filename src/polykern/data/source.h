@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/data/recipes.h"
 #include "polykern/data/scaling.h"
 #include "polykern/data/split.h"
 #include "polykern/data/stream.h"
@@ -18,14 +19,14 @@ namespace polykern {
 struct SourceOptions {
   /// synthetic, the name of a recipe (naval, uji, air, wec), or CSV files.
   std::vector<std::string> data = {"synthetic"};
-  std::string data_dir = "data";          ///< where recipes find their files
-  std::string target;                     ///< CSV: the column to predict
-  std::string site;                       ///< CSV: the column that groups rows into sites
-  std::string client;                     ///< CSV: the column that names the client; default: site
-  std::vector<std::string> features;      ///< CSV: the inputs; empty: every other numeric column
-  std::vector<std::string> exclude;       ///< CSV: numeric columns that are no inputs
-  std::vector<std::string> categorical;   ///< CSV: text columns to use as inputs, coded
-  HeaderLine header = HeaderLine::kAuto;  ///< CSV: is the first line one of column names
+  std::string data_dir = kDefaultDataDir;  ///< where recipes find their files
+  std::string target;                      ///< CSV: the column to predict
+  std::string site;                        ///< CSV: the column that groups rows into sites
+  std::string client;                      ///< CSV: the column that names the client; default: site
+  std::vector<std::string> features;       ///< CSV: the inputs; empty: every other numeric column
+  std::vector<std::string> exclude;        ///< CSV: numeric columns that are no inputs
+  std::vector<std::string> categorical;    ///< CSV: text columns to use as inputs, coded
+  HeaderLine header = HeaderLine::kAuto;   ///< CSV: is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;  ///< rows with missing cells
   std::optional<Scaling> scaling;                ///< unset: norm
   std::vector<DeclaredRange> ranges;             ///< known ranges of columns; others are scanned
