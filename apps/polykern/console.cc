@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <iomanip>
 #include <iostream>
 #include <mutex>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -65,53 +63,6 @@ void DownloadLine::Show(std::uint64_t done, std::uint64_t total) {
     std::cerr << " of " << Bytes(all) << ", " << Fixed(100 * bytes / all, 0) << " %";
   }
   std::cerr << std::flush;
-}
-
-std::string FormatTable(const std::vector<std::string>& header,
-                        const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(header.size());
-  for (std::size_t c = 0; c < header.size(); ++c) {
-    widths[c] = header[c].size();
-    for (const auto& row : rows) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::ostringstream text;
-  const auto line = [&](const std::vector<std::string>& cells) {
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      text << (c == 0 ? std::left : std::right) << (c == 0 ? "" : "  ")
-           << std::setw(static_cast<int>(widths[c])) << cells[c];
-    }
-    text << '\n';
-  };
-  line(header);
-  std::size_t whole = 2 * (header.size() - 1);
-  for (const std::size_t width : widths) whole += width;
-  text << std::string(whole, '-') << '\n';
-  for (const auto& row : rows) line(row);
-  return text.str();
-}
-
-std::string Fixed(double value, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
-
-std::string PlusMinus(const Spread& spread, double unit) {
-  return Fixed(unit * spread.mean, 2) + " +- " + Fixed(unit * spread.deviation, 2);
-}
-
-std::string OrDash(std::size_t count) {
-  return count > 0 ? std::to_string(count) : "-";
-}
-
-std::string Count(std::size_t count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
-std::string Bytes(double bytes) {
-  if (bytes < 1000) return Fixed(bytes, 0) + " B";
-  if (bytes < 1e6) return Fixed(bytes / 1e3, 1) + " kB";
-  return Fixed(bytes / 1e6, 1) + " MB";
 }
 
 }  // namespace polykern

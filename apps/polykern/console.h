@@ -1,14 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "polykern/core/metrics.h"
+#include "polykern/results/text_table.h"
 #include "polykern/sim/experiment.h"
 
 namespace polykern {
@@ -51,24 +49,5 @@ class DownloadLine {
   bool terminal_;
   std::chrono::steady_clock::time_point shown_{};
 };
-
-/// Columns aligned to the right, the first to the left; a header line and a rule.
-std::string FormatTable(const std::vector<std::string>& header,
-                        const std::vector<std::vector<std::string>>& rows);
-
-/// A number with so many digits after the point.
-std::string Fixed(double value, int digits);
-
-/// "1.23 +- 0.45", both times `unit`.
-std::string PlusMinus(const Spread& spread, double unit = 1);
-
-/// A count; "-" for none.
-std::string OrDash(std::size_t count);
-
-/// "1 client", "2 clients".
-std::string Count(std::size_t count, const std::string& thing);
-
-/// Bytes as B, kB or MB.
-std::string Bytes(double bytes);
 
 }  // namespace polykern

@@ -28,5 +28,27 @@ TEST(TextTable, NumbersReadBackAsTheSame) {
   EXPECT_EQ(NumberText(std::numeric_limits<double>::infinity()), "");
 }
 
+TEST(FormatTable, AlignsTheFirstColumnToTheLeftAndTheOthersToTheRight) {
+  EXPECT_EQ(FormatTable({"name", "n"}, {{"a", "10"}, {"longer", "9"}}),
+            "name     n\n"
+            "----------\n"
+            "a       10\n"
+            "longer   9\n");
+  EXPECT_EQ(FormatTable({"a"}, {}), "a\n-\n");
+}
+
+TEST(Numbers, AreShownAsReadersLikeThem) {
+  EXPECT_EQ(Fixed(2.0 / 3, 2), "0.67");
+  EXPECT_EQ(Fixed(1e6, 0), "1000000");
+  EXPECT_EQ(PlusMinus({0.0123, 0.0004}, 1e3), "12.30 +- 0.40");
+  EXPECT_EQ(OrDash(0), "-");
+  EXPECT_EQ(OrDash(12), "12");
+  EXPECT_EQ(Count(0, "run"), "0 runs");
+  EXPECT_EQ(Count(1, "run"), "1 run");
+  EXPECT_EQ(Bytes(999), "999 B");
+  EXPECT_EQ(Bytes(1500), "1.5 kB");
+  EXPECT_EQ(Bytes(2'340'000), "2.3 MB");
+}
+
 }  // namespace
 }  // namespace polykern

@@ -1,4 +1,4 @@
-#include "polykern/sim/line_chart.h"
+#include "polykern/paper/line_chart.h"
 
 #include <cmath>
 #include <limits>
@@ -102,6 +102,39 @@ TEST(LineChart, OfNothingOrOfAConstantHasAxes) {
     EXPECT_THAT(svg, Not(HasSubstr("nan")));
     EXPECT_THAT(svg, Not(HasSubstr("inf")));
   }
+}
+
+TEST(LineChart, TellsNineLinesApartByColourMarkAndFilling) {
+  LineChart chart;
+  for (int i = 0; i < 9; ++i) {
+    chart.lines.push_back({.name = "line " + std::to_string(i), .x = {1}, .y = {1.0 * i}});
+  }
+  const std::string svg = SvgText(chart);
+  // What stands in the legend before each name: the mark, less its place.
+  std::vector<std::string> marks;
+  for (int i = 0; i < 9; ++i) {
+    const std::size_t name = svg.find(">line " + std::to_string(i) + "<");
+    const std::size_t text = svg.rfind("<text", name);
+    const std::size_t mark = svg.rfind('<', text - 1);
+    marks.push_back(
+        std::regex_replace(svg.substr(mark, text - mark), std::regex("[0-9.]+[ ,\"]"), ""));
+  }
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(marks[i], marks[j]) << i << " and " << j;
+  }
+}
+
+TEST(LineChart, MarksLongLinesAFewTimes) {
+  LineChart chart;
+  ChartLine line{.name = "long"};
+  for (int i = 0; i < 1000; ++i) {
+    line.x.push_back(i);
+    line.y.push_back(i);
+  }
+  chart.lines = {line};
+  const std::size_t marks = CountOf(SvgText(chart), "<circle");
+  EXPECT_GE(marks, 8U);
+  EXPECT_LE(marks, 10U);  // one of them in the legend
 }
 
 }  // namespace

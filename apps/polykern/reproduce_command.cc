@@ -5,15 +5,12 @@
 #include <vector>
 
 #include "commands.h"
+#include "console.h"
 #include "options.h"
-#include "polykern/core/error.h"
-#include "polykern/core/version.h"
-#include "polykern/results/result.h"
+#include "polykern/paper/published_figures.h"
+#include "polykern/paper/reproduction.h"
 #include "polykern/results/result_file.h"
-#include "polykern/sim/paper.h"
 #include "report_files.h"
-#include "reproduce/reproduce_report.h"
-#include "reproduce/reproduce_runs.h"
 
 namespace polykern {
 namespace {
@@ -42,64 +39,56 @@ std::vector<std::string> Exhibits(const ReproduceOptions& options) {
   return chosen;
 }
 
+/// Makes what is missing; what was found before is told on standard error.
+void MakeRuns(PaperRuns& runs, bool fresh, bool lines) {
+  const PaperRuns::Prepared prepared = runs.Prepare(fresh);
+  for (const std::string& path : prepared.damaged) {
+    std::cerr << "polykern: " << path << " is damaged; this run is made again\n";
+  }
+  if (prepared.kept > 0) {
+    std::cerr << "polykern: " << prepared.kept << " of " << Count(prepared.wanted, "run")
+              << " were finished before and are taken over\n";
+  }
+  if (prepared.kept == prepared.wanted) return;
+  const ProgressBar bar(
+      [&] {
+        const PaperRuns::State state = runs.Look();
+        return WorkState{state.part, state.what};
+      },
+      lines);
+  runs.Run();
+}
+
 void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() == 0) CheckWritable(options.out);
-  const std::vector<PaperData> data = FindPaperData(options.data, options.data_dir);
+  const FoundPaperData data = FindPaperData(options.data, options.data_dir);
+  if (!data.absent.empty()) {
+    std::string absent;
+    for (const std::string& name : data.absent) absent += (absent.empty() ? "" : " ") + name;
+    std::cerr << "polykern: left out, for want of files: " << absent
+              << "; get them with: " << GetCommand(absent, options.data_dir) << '\n';
+  }
   PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"),
                  RunStore(options.out + "/partial"), ranks);
   const std::vector<std::string> exhibits = Exhibits(options);
-  bool any = false;
-  for (const PaperData& one : data) {
-    for (const std::string& exhibit : exhibits) {
-      if (!Shows(exhibit, one.recipe->name)) continue;
-      WantFor(exhibit, one, runs);
-      any = true;
-    }
-  }
-  if (!any) throw Error("figure2 does not show uji; name naval, air or wec with --data");
-  runs.Run(options.fresh);
+  WantAll(exhibits, data.found, runs);
+  MakeRuns(runs, options.fresh, ranks.size() > 1 && ranks.rank() == 0);
   if (ranks.rank() != 0) return;
 
-  const bool markdown = options.format == "markdown";
-  std::vector<Comparison> reproduction;
-  std::string shown;
+  const Reproduction made =
+      Reproduce(exhibits, data.found, runs, options.format == "markdown", options.command);
   std::string files;
-  const auto write = [&](const std::string& name, const std::string& text) {
-    WriteResultFile(options.out, name, text, Durable::kNo);
+  for (const auto& [name, text] : made.files) {
+    WriteResultFile(options.out, name, text, Durable::kNo);  // the runs are kept beside it
     files += (files.empty() ? "" : " ") + name;
-  };
-  for (const std::string& exhibit : exhibits) {
-    if (exhibit.starts_with("table")) {
-      std::vector<Comparison> rows;
-      for (const PaperData& one : data) {
-        const auto more = Compare(exhibit, one, runs);
-        rows.insert(rows.end(), more.begin(), more.end());
-      }
-      reproduction.insert(reproduction.end(), rows.begin(), rows.end());
-      write(exhibit + ".csv", CsvText(FullTable(exhibit, rows)));
-      write(exhibit + ".md", ReadableTable(exhibit, rows, true));
-      shown += ReadableTable(exhibit, rows, markdown) + "\n";
-      continue;
-    }
-    for (const PaperData& one : data) {
-      if (!Shows(exhibit, one.recipe->name)) continue;
-      const Figure figure = MakeFigure(exhibit, one, runs);
-      write(exhibit + "-" + one.recipe->name + ".csv", CsvText(figure.numbers));
-      write(exhibit + "-" + one.recipe->name + ".svg", SvgText(figure.chart));
-    }
   }
-  PaperRuns::Json result = {{"polykern", Version()}, {"command", options.command}};
-  result.update(runs.Result());
-  result["reproduction"] = PaperRuns::Json::parse(ReproductionJson(reproduction));
-  const std::string json =
-      ReadableJson(result.dump(1, ' ', false, PaperRuns::Json::error_handler_t::replace)) + "\n";
-  write("result.json", json);
+  const std::string& json = made.files.back().text;
   if (!options.no_report && WriteReport({{options.out, json}}, options.out))
     files += " report.html";
   if (options.format == "json") {
     std::cout << json;
   } else {
-    std::cout << shown << "Written to " << options.out << ": " << files << '\n';
+    std::cout << made.shown << "Written to " << options.out << ": " << files << '\n';
   }
 }
 

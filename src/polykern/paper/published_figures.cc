@@ -1,4 +1,4 @@
-#include "polykern/sim/paper.h"
+#include "polykern/paper/published_figures.h"
 
 #include <algorithm>
 #include <array>

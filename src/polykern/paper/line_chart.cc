@@ -1,4 +1,4 @@
-#include "polykern/sim/line_chart.h"
+#include "polykern/paper/line_chart.h"
 
 #include <algorithm>
 #include <array>
