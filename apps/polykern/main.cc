@@ -62,16 +62,7 @@ void CheckSame(polykern::Communicator& ranks, const std::vector<std::string>& ar
       "the ranks were started with different command lines; give all of them the same");
 }
 
-int Run(int argc, char** argv, polykern::Communicator& ranks) {
-  CLI::App program(
-      "polykern: many devices learn one predictor together, online, over thin links.\n"
-      "Example: polykern run --clients 40 --steps 500 --out out");
-  program.name("polykern");
-  program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
-  program.require_subcommand(0, 1);
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  CheckSame(ranks, arguments);
-  std::string typed;
+void AddCommands(CLI::App& program, const std::string& typed, polykern::Communicator& ranks) {
   polykern::AddRunCommand(program, typed, ranks);
   polykern::AddReproduceCommand(program, typed, ranks);
   polykern::AddReportCommand(program);
@@ -83,6 +74,19 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);
   polykern::AddBenchCommand(program);
+}
+
+int Run(int argc, char** argv, polykern::Communicator& ranks) {
+  CLI::App program(
+      "polykern: many devices learn one predictor together, online, over thin links.\n"
+      "Example: polykern run --clients 40 --steps 500 --out out");
+  program.name("polykern");
+  program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
+  program.require_subcommand(0, 1);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  CheckSame(ranks, arguments);
+  std::string typed;
+  AddCommands(program, typed, ranks);
   const auto chosen = polykern::FindCommands(program, arguments);
   const std::string command = polykern::CommandText(chosen);
   const CLI::App& innermost = chosen.empty() ? program : *chosen.back();

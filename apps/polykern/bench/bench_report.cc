@@ -61,9 +61,8 @@ double Gflops(const BenchRow& row) {
          row.times.one_thread / 1e3;
 }
 
-std::string SettingsText(const BenchReport& report, BenchFormat format) {
-  if (report.rows.empty()) return {};
-  const bool numpy = report.rows.front().numpy.has_value();
+/// A line for each setting.
+std::string SettingsTable(const BenchReport& report, BenchFormat format) {
   Cells header = {"setting",
                   "d",
                   "N",
@@ -78,7 +77,7 @@ std::string SettingsText(const BenchReport& report, BenchFormat format) {
                   "ours/floor",
                   "features/floor",
                   "client-rounds/s"};
-  if (numpy) header.insert(header.end(), {"NumPy us", "NumPy/ours"});
+  if (report.rows.front().numpy) header.insert(header.end(), {"NumPy us", "NumPy/ours"});
   std::vector<Cells> lines;
   for (const BenchRow& row : report.rows) {
     const BenchSetting& s = row.setting;
@@ -94,24 +93,29 @@ std::string SettingsText(const BenchReport& report, BenchFormat format) {
       lines.back().push_back(Fixed(row.numpy->microseconds / row.times.one_thread, 0));
     }
   }
-  std::string text = Table(header, lines, format) + "\n";
-  text += "This machine: " + Short(BestFlops(report) / 1e9) + " GFLOP/s at most on one core, " +
-          Fixed(1e9 * BestSinCos(report), 3) + " ns for a sine and its cosine, " + report.target +
-          ", " + Count(report.threads, "thread") + ".\n\n" +
-          "us/sample: one client's whole round on one thread (predict, learn, upload, aggregate); "
-          "all threads: wall time over samples; features: the part of us/sample that computes "
-          "features and per-kernel predictions.\n"
-          "GFLOP/s counts N D (2d + 4) flops a sample, the angles and theta . z; sines, cosines "
-          "and everything else count nothing.\n"
-          "floor: N D ((2d + 4) / peak + time of a sine and cosine), both measured between the "
-          "slices of ours; each figure is the best of slices of 5 ms.\n";
+  return Table(header, lines, format);
+}
+
+/// What the columns mean, and what else was measured.
+std::string SettingsNotes(const BenchReport& report) {
+  std::string text =
+      "This machine: " + Short(BestFlops(report) / 1e9) + " GFLOP/s at most on one core, " +
+      Fixed(1e9 * BestSinCos(report), 3) + " ns for a sine and its cosine, " + report.target +
+      ", " + Count(report.threads, "thread") + ".\n\n" +
+      "us/sample: one client's whole round on one thread (predict, learn, upload, aggregate); "
+      "all threads: wall time over samples; features: the part of us/sample that computes "
+      "features and per-kernel predictions.\n"
+      "GFLOP/s counts N D (2d + 4) flops a sample, the angles and theta . z; sines, cosines "
+      "and everything else count nothing.\n"
+      "floor: N D ((2d + 4) / peak + time of a sine and cosine), both measured between the "
+      "slices of ours; each figure is the best of slices of 5 ms.\n";
   for (const BenchRow& row : report.rows) {
     if (row.nonzero_inputs > 0.5 * static_cast<double>(row.setting.dimension)) continue;
     text += row.setting.name + ": " + Fixed(row.nonzero_inputs, 1) + " of " +
             std::to_string(row.setting.dimension) + " inputs are not 0; counting only these, the " +
             "floor is " + Short(row.times.Floor(row.setting, row.nonzero_inputs)) + " us.\n";
   }
-  if (numpy) {
+  if (report.rows.front().numpy) {
     text +=
         "NumPy: bench/pof_mkl_numpy.py on one thread, same rows, frequencies and draws. MSE of "
         "NumPy and ours:";
@@ -125,6 +129,11 @@ std::string SettingsText(const BenchReport& report, BenchFormat format) {
       "(logistic regression on MNIST): FLUTE 5-12, Flower 0.2-0.6. These run processes and "
       "networks, in their own set-ups on other machines; the simulator here does neither.\n";
   return text;
+}
+
+std::string SettingsText(const BenchReport& report, BenchFormat format) {
+  if (report.rows.empty()) return {};
+  return SettingsTable(report, format) + "\n" + SettingsNotes(report);
 }
 
 std::string GrowthText(const BenchReport& report, BenchFormat format) {

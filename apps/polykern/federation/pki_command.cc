@@ -1,5 +1,4 @@
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -50,10 +49,9 @@ void Init(const PkiOptions& options) {
 
 void Issue(const PkiOptions& options) {
   const IssuedCertificate issued = IssueClient(options.folder, options.name, options.issue);
-  const std::string folder =
-      options.issue.out.empty()
-          ? (std::filesystem::path(AuthorityPaths(options.folder).clients) / options.name).string()
-          : options.issue.out;
+  const std::string folder = options.issue.out.empty()
+                                 ? AuthorityPaths(options.folder).Client(options.name)
+                                 : options.issue.out;
   std::cout << "issued     " << issued.name << ", serial " << issued.serial << ", expires "
             << DateText(issued.expires) << "\nfolder     " << folder
             << " (copy it to the device; client.key is its secret)\n";
@@ -68,39 +66,35 @@ void Revoke(const PkiOptions& options) {
             << " (servers that read this file notice without a restart)\n";
 }
 
-void List(const PkiOptions& options) {
-  const AuthorityContents all = ReadAuthority(options.folder);
-  const std::int64_t now = std::time(nullptr);
-  const auto state = [&](const IssuedCertificate& entry) {
-    return entry.revoked ? "revoked" : entry.expires <= now ? "expired" : "good";
-  };
-  if (options.format == "json") {
-    Json clients = Json::array();
-    for (const IssuedCertificate& entry : all.clients) {
-      clients.push_back({{"name", entry.name},
-                         {"serial", entry.serial},
-                         {"issued", entry.issued},
-                         {"expires", entry.expires},
-                         {"revoked", entry.revoked ? Json(*entry.revoked) : Json()},
-                         {"state", state(entry)}});
-    }
-    std::cout << Json{{"authority",
-                       {{"name", all.authority.name},
-                        {"serial", all.authority.serial},
-                        {"expires", all.authority.valid.until}}},
-                      {"server",
-                       {{"hosts", all.server.hosts},
-                        {"serial", all.server.serial},
-                        {"expires", all.server.valid.until}}},
-                      {"clients", clients}}
-                     .dump(2)
-              << '\n';
-    return;
+void ListAsJson(const AuthorityContents& all, std::int64_t now) {
+  Json clients = Json::array();
+  for (const IssuedCertificate& entry : all.clients) {
+    clients.push_back({{"name", entry.name},
+                       {"serial", entry.serial},
+                       {"issued", entry.issued},
+                       {"expires", entry.expires},
+                       {"revoked", entry.revoked ? Json(*entry.revoked) : Json()},
+                       {"state", StateOf(entry, now)}});
   }
+  std::cout << Json{{"authority",
+                     {{"name", all.authority.name},
+                      {"serial", all.authority.serial},
+                      {"expires", all.authority.valid.until}}},
+                    {"server",
+                     {{"hosts", all.server.hosts},
+                      {"serial", all.server.serial},
+                      {"expires", all.server.valid.until}}},
+                    {"clients", clients}}
+                   .dump(2)
+            << '\n';
+}
+
+void ListAsText(const AuthorityContents& all, std::int64_t now) {
   std::vector<std::vector<std::string>> rows;
   for (const IssuedCertificate& entry : all.clients) {
-    rows.push_back({entry.name, state(entry), DateText(entry.issued), DateText(entry.expires),
-                    entry.revoked ? DateText(*entry.revoked) : "-", entry.serial});
+    rows.push_back({entry.name, StateOf(entry, now), DateText(entry.issued),
+                    DateText(entry.expires), entry.revoked ? DateText(*entry.revoked) : "-",
+                    entry.serial});
   }
   std::cout << all.authority.name << ", expires " << DateText(all.authority.valid.until)
             << "\nserver " << Listed(all.server.hosts) << ", expires "
@@ -109,6 +103,11 @@ void List(const PkiOptions& options) {
                     ? "No client yet.\n"
                     : FormatTable({"client", "state", "issued", "expires", "revoked", "serial"},
                                   rows));
+}
+
+void List(const PkiOptions& options) {
+  const AuthorityContents all = ReadAuthority(options.folder);
+  (options.format == "json" ? ListAsJson : ListAsText)(all, std::time(nullptr));
 }
 
 }  // namespace
