@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -14,8 +19,11 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
-#include "polykern/io/files.h"
+#include "polykern/core/random.h"
+#include "polykern/federation/client.h"
+#include "polykern/federation/coordinator.h"
 #include "polykern/io/folder_testing.h"
+#include "polykern/net/agent/agent.h"
 #include "polykern/net/agent/federation_testing.h"
 #include "polykern/net/pki/client_identity.h"
 
@@ -71,6 +79,72 @@ TEST_F(ALoad, CountsWhatTheServerCounts) {
   }
   const RoundsStatus status = federation.status();
   EXPECT_EQ(status.rejected + status.late + status.duplicates, 0U);
+}
+
+/// What a client of a load learns from in a step: a function of seed, client and step alone.
+std::pair<std::array<float, 3>, double> SampleOf(std::uint64_t seed, std::uint64_t client,
+                                                 std::uint64_t step) {
+  Random random(seed, Purpose::kSample, client, step);
+  std::array<float, 3> x{};
+  double sum = 0;
+  for (float& value : x) {
+    const double uniform = 2 * random.Uniform() - 1;
+    value = static_cast<float>(uniform);
+    sum += uniform;
+  }
+  return {x, 0.5 + 0.5 * std::sin(sum)};
+}
+
+TEST_F(ALoad, LearnsAsTheFederationWouldFromItsSamplesByHand) {
+  constexpr std::uint64_t kSteps = 12;
+  constexpr std::uint64_t kSeed = 77;
+  federation.rounds_options.quorum.count = 2;
+  federation.rounds_options.steps = kSteps;
+  federation.Start();
+  {
+    LoadOptions options = For(2);
+    options.seed = kSeed;
+    options.connecting = 1;  // so that the first is client 0
+    Load load(options);
+    load.WaitForSteps(kSteps - std::min(kSteps, federation.status().step));
+  }
+  EXPECT_TRUE(federation.status().finished);
+
+  const std::unique_ptr<Algorithm> algorithm = MakeAlgorithm(federation.configuration);
+  Clients clients(*algorithm, 0, 3);
+  ClientRound round(*algorithm);
+  Coordinator coordinator(*algorithm, 2);
+  constexpr std::array<std::uint8_t, 1> kPresent{1};
+  for (std::uint64_t step = 0; step < kSteps; ++step) {
+    for (std::size_t client = 0; client < 2; ++client) {
+      const auto [x, y] = SampleOf(kSeed, client, step);
+      round.Predict(coordinator.broadcast(), clients, client, x, kPresent);
+      coordinator.Receive(round.Learn(std::array{y}));
+    }
+    coordinator.Commit();
+  }
+  // A third client that has learnt nothing itself sees what the two have taught the server.
+  const std::array<float, 3> x = {0.5F, -0.25F, 0.125F};
+  round.Predict(coordinator.broadcast(), clients, 2, x, kPresent);
+  AgentOptions third;
+  third.link.server = federation.address();
+  third.link.certificates = federation.folder.At("third");
+  IssueClient(federation.pki(), "third", {.out = third.link.certificates});
+  Agent agent(third);
+  ASSERT_TRUE(agent.WaitForStep(milliseconds(60'000)));
+  EXPECT_EQ(agent.Predict(x).value, algorithm->loss().Predicted(round.predictions()[0]));
+}
+
+TEST_F(ALoad, MeasuresEveryTimeAnew) {
+  federation.rounds_options.quorum.count = 2;
+  federation.Start();
+  Load load(For(2));
+  const LoadFigures first = load.Measure(milliseconds(200));
+  load.WaitForSteps(2);
+  const LoadFigures second = load.Measure(milliseconds(0));
+  EXPECT_GT(first.updates, 0U);
+  EXPECT_LT(second.updates, first.updates);
+  EXPECT_LE(second.latencies.size(), 2 * (second.steps + 1));
 }
 
 TEST_F(ALoad, SaysWhenThereIsNoRoom) {
