@@ -295,6 +295,9 @@ TEST(Split, BySiteFitsExactlyWhatASlowCountFits) {
     Random random(seed, Purpose::kTest);
     const std::size_t sites = 2 + random.Below(3);
     const auto data = Numbered(5 + random.Below(40), sites);
+    for (std::uint32_t& site : data->site) {  // some sites larger than others
+      site = static_cast<std::uint32_t>(std::min(random.Below(sites), random.Below(sites)));
+    }
     const double share = std::array{0.3, 0.5, 0.7, 1.0}.at(random.Below(4));
     const std::size_t clients = 1 + random.Below(8);
     const std::size_t steps = 1 + random.Below(25);
