@@ -180,7 +180,7 @@ TEST(SpreadOf, MovesWithAShiftAndGrowsWithAFactor) {
   }
 }
 
-TEST(RegretBound, IsLeastAtTheRateThatTheTheoremAsksFor) {
+TEST(RegretBound, IsLeastAtTheRateThatBalancesItsTerms) {
   for (const std::size_t steps : {10U, 500U, 100'000U}) {
     const double best = std::sqrt(2 * std::log(51.0) / static_cast<double>(steps));
     EXPECT_NEAR(RegretBound(51, best, steps),

@@ -183,7 +183,7 @@ TEST(SyntheticFleet, NamesTheOptionThatMakesNoSense) {
   EXPECT_THAT(complaint({.drift = NAN}), HasSubstr("correct drift"));
 }
 
-TEST(SyntheticFleet, GivesTheFirstStepsOfALongerRun) {
+TEST(SyntheticFleet, HasTheSameFirstStepsHoweverManyFollow) {
   const SyntheticFleet shorter({.clients = 6, .steps = 3, .seed = 4});
   const SyntheticFleet longer({.clients = 6, .steps = 300, .seed = 4});
   for (std::size_t step = 0; step < 3; ++step) {

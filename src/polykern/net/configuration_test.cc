@@ -219,7 +219,7 @@ TEST(AConfiguration, ReadsRangesThatAreRangesAlone) {
   }
 }
 
-TEST(AConfiguration, ShowsOnlyTheBeginningOfALongText) {
+TEST(AConfiguration, ShowsOnlyTheBeginningOfAnEndlessText) {
   ConfigurationTexts texts = ToTexts(Some());
   texts["seed"] = std::string(5000, 'x');
   EXPECT_THAT([&] { FromTexts(texts); },

@@ -216,7 +216,7 @@ TEST_F(ModelOnTheWire, HasAsManyWeightsAsTheLossesAreAbout) {
   EXPECT_EQ(WeightsOf({.blocks = 1, .blocks_per_update = 1, .losses_per_update = 9}), 9U);
 }
 
-TEST(Wire, NoUpdateOfAnyShapeIsLongerThanTheLimit) {
+TEST(Wire, NoUpdateOfAnyShapeExceedsTheLimit) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed, Purpose::kTest);
     ModelShape shape{.blocks = 1 + random.Below(100), .width = 1 + random.Below(50)};
