@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/results/result.h"
 #include "polykern/results/result_schema_internal.h"
