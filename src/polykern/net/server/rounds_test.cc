@@ -331,19 +331,34 @@ TEST_F(RoundsOfAFederation, LetNewClientsWaitWhileTheDiskIsFull) {
 
 TEST_F(RoundsOfAFederation, HaveWorkWhenAClientIsNewOrAStepIsDue) {
   options_.roster = {};
+  options_.quorum.count = 1;
+  options_.deadline = milliseconds(0);
   has_writer_ = true;  // which this test is
   Start();
   const TestClient a = Join("a");
+  const TestClient b = Join("b");
   const std::stop_source stop;
   EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
   rounds_->Commit(now_);
   Answer(a, 0);
   EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
+  EXPECT_EQ(step(), 0U);
   rounds_->Commit(now_);
   EXPECT_EQ(step(), 1U);
   EXPECT_TRUE(rounds_->WaitForWork(stop.get_token(), milliseconds(1))) << "with nothing to do";
   stop.request_stop();
   EXPECT_FALSE(rounds_->WaitForWork(stop.get_token(), std::chrono::hours(1)));
+}
+
+TEST_F(RoundsOfAFederation, WriteWithTheLastAnswerOfAll) {
+  has_writer_ = true;  // which has nothing to do
+  Start();
+  const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
+  for (const auto& client : clients) {
+    EXPECT_EQ(step(), 0U);
+    Answer(client, 0);
+  }
+  EXPECT_EQ(step(), 1U);
 }
 
 /// A store on a disk that works when it is let.
