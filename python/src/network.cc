@@ -17,9 +17,7 @@
 #include "polykern/net/configuration.h"
 #include "polykern/net/declared_federation.h"
 #include "polykern/net/pki/authority.h"
-#include "polykern/net/server/rounds.h"
-#include "polykern/net/server/server.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/server/hosted_server.h"
 
 namespace polykern::python {
 namespace {
@@ -164,21 +162,6 @@ class PythonAgent {
   bool waits_ = false;  // a prediction for its label
 };
 
-/// Everything a server is made of, in the order it is taken down backwards.
-struct ServerParts {
-  ServerParts(const FederationConfiguration& federation, const std::string& path,
-              const RoundsOptions& options, const ServerOptions& server_options)
-      : algorithm(MakeAlgorithm(federation)),
-        store(OpenStore(path, ToTexts(federation))),
-        rounds(*algorithm, *store, options),
-        server(server_options, algorithm->shape(), rounds) {}
-
-  std::unique_ptr<Algorithm> algorithm;
-  std::unique_ptr<Store> store;
-  Rounds rounds;
-  FederationServer server;
-};
-
 class PythonServer {
  public:
   using MustBeMade = void;
@@ -194,14 +177,15 @@ class PythonServer {
     DeclaredFederation declared;
     declared.algorithm = algorithm;
     declared.options = OptionTexts(settings);
-    RoundsOptions rounds;
-    rounds.roster = clients;
-    rounds.steps = ReadCount(steps, "steps");
+    HostedServerOptions options;
+    options.store = store;
+    options.rounds.roster = clients;
+    options.rounds.steps = ReadCount(steps, "steps");
     if (!(deadline >= 0 && deadline <= 1e6)) {
       throw py::value_error("deadline must lie between 0 and 1e6 seconds");
     }
-    rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
-    rounds.quorum = ReadQuorum(quorum);
+    options.rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
+    options.rounds.quorum = ReadQuorum(quorum);
     if (!seed.is_none()) declared.seed = ReadCount(seed, "seed");
     if (!horizon.is_none()) declared.horizon = ReadCount(horizon, "horizon", 1);
     if (!dimension.is_none()) declared.dimension = ReadCount(dimension, "dimension", 1);
@@ -213,26 +197,24 @@ class PythonServer {
       declared.target = std::get<0>(*target);
       declared.target_range = {"", std::get<1>(*target), std::get<2>(*target)};
     }
-    ServerOptions options;
-    options.listen = listen;
-    options.insecure = !certificates;
-    options.certificates = certificates.value_or("");
-    const FederationConfiguration federation =
-        WithoutGil([&] { return CompleteForStore(declared, store, rounds.steps); });
-    for (const std::string& key : OptionsWithoutEffect(declared, federation.algorithm)) {
-      const std::string text = key + " has no effect with " + federation.algorithm;
+    options.server.listen = listen;
+    options.server.insecure = !certificates;
+    options.server.certificates = certificates.value_or("");
+    options.federation =
+        WithoutGil([&] { return CompleteForStore(declared, store, options.rounds.steps); });
+    for (const std::string& key : OptionsWithoutEffect(declared, options.federation.algorithm)) {
+      const std::string text = key + " has no effect with " + options.federation.algorithm;
       if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw py::error_already_set();
     }
-    parts_ = WithoutGil(
-        [&] { return std::make_shared<ServerParts>(federation, store, rounds, options); });
+    server_ = WithoutGil([&] { return std::make_shared<HostedServer>(options); });
   }
   ~PythonServer() { Close(); }
 
-  std::string Address() const { return Open()->server.address(); }
+  std::string Address() const { return Open()->address(); }
 
   py::dict Status() {
-    const auto parts = Open();
-    const RoundsStatus s = WithoutGil([&] { return parts->rounds.status(); });
+    const auto server = Open();
+    const RoundsStatus s = WithoutGil([&] { return server->View().rounds; });
     return py::dict("step"_a = s.step, "finished"_a = s.finished, "enrolled"_a = s.enrolled,
                     "connected"_a = s.connected, "answered"_a = s.answered,
                     "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
@@ -241,9 +223,9 @@ class PythonServer {
   }
 
   void Close() {
-    auto parts = std::move(parts_);
-    parts_ = nullptr;
-    WithoutGil([&] { parts.reset(); });
+    auto server = std::move(server_);
+    server_ = nullptr;
+    WithoutGil([&] { server.reset(); });
   }
 
  private:
@@ -261,12 +243,12 @@ class PythonServer {
     return quorum;
   }
 
-  std::shared_ptr<ServerParts> Open() const {
-    if (!parts_) throw std::runtime_error("this server is closed");
-    return parts_;
+  std::shared_ptr<HostedServer> Open() const {
+    if (!server_) throw std::runtime_error("this server is closed");
+    return server_;
   }
 
-  std::shared_ptr<ServerParts> parts_;  // shared with calls that are under way
+  std::shared_ptr<HostedServer> server_;  // shared with calls that are under way
 };
 
 }  // namespace

@@ -11,30 +11,20 @@
 #include "commands.h"
 #include "console.h"
 #include "options.h"
-#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/declared_federation.h"
-#include "polykern/net/server/metrics_server.h"
-#include "polykern/net/server/rounds.h"
-#include "polykern/net/server/server.h"
-#include "polykern/net/server/server_log.h"
-#include "polykern/net/server/server_view.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/server/hosted_server.h"
 
 namespace polykern {
 namespace {
 
 /// Everything `polykern serve` can be told.
 struct ServeOptions {
-  ServerOptions server;
-  RoundsOptions rounds;
+  HostedServerOptions hosted;
   DeclaredFederation federation;
   std::string target_range;  ///< LOW:HIGH
-  std::string store = "store.db";
-  ServerLogOptions log = {.text = "-", .audit = {}};
-  std::string metrics;  ///< HOST:PORT; empty: none
   std::string stale = "drop";
   std::string mode = "sync";
   bool has_rounds = false;    ///< a quorum or a deadline was given
@@ -78,27 +68,22 @@ void CompleteOptions(ServeOptions& o) {
     const Range range = ParseTargetRange(o.target_range);
     o.federation.target_range = {"", range.low, range.high};
   }
-  o.rounds.use_late = o.stale == "accept";
-  o.rounds.asynchronous = o.mode == "async";
-  if (o.rounds.asynchronous && o.has_rounds) {
+  o.hosted.rounds.use_late = o.stale == "accept";
+  o.hosted.rounds.asynchronous = o.mode == "async";
+  if (o.hosted.rounds.asynchronous && o.has_rounds) {
     throw Error("--mode async has no rounds: leave out --quorum and --deadline");
   }
   if (o.retry_latest < o.retry_earliest) {
     throw Error("--retry-latest must not lie before --retry-earliest");
   }
-  o.rounds.retry_earliest = Milliseconds(o.retry_earliest);
-  o.rounds.retry_latest = Milliseconds(o.retry_latest);
+  o.hosted.rounds.retry_earliest = Milliseconds(o.retry_earliest);
+  o.hosted.rounds.retry_latest = Milliseconds(o.retry_latest);
   // Connections come before their hellos do.
-  o.server.most_connections = 2 * o.rounds.most_connected + o.server.most_of_one;
-  o.rounds.deadline = Milliseconds(o.deadline);
-  o.server.keepalive = Milliseconds(o.keepalive);
-  if (o.log.text == "none") o.log.text.clear();
-}
-
-/// What is wrong for now; empty: nothing.
-std::string TroubleOf(const RoundsStatus& status, const FederationServer& server) {
-  if (status.failure) return status.failure->Spelled(ShellSpelling);
-  return !status.trouble.empty() ? status.trouble : server.trouble();
+  o.hosted.server.most_connections =
+      2 * o.hosted.rounds.most_connected + o.hosted.server.most_of_one;
+  o.hosted.rounds.deadline = Milliseconds(o.deadline);
+  o.hosted.server.keepalive = Milliseconds(o.keepalive);
+  if (o.hosted.log.text == "none") o.hosted.log.text.clear();
 }
 
 /// Says once of each step that stands still which clients it waits for.
@@ -127,80 +112,33 @@ class Watch {
   bool told_ = false;
 };
 
-void Execute(ServeOptions o) {
-  CompleteOptions(o);
-  // Only this thread hears of them; gRPC's threads inherit the mask.
+/// Only this thread hears of SIGTERM and SIGINT; gRPC's threads inherit the mask.
+sigset_t BlockEndings() {
   sigset_t endings;
   sigemptyset(&endings);
   sigaddset(&endings, SIGTERM);
   sigaddset(&endings, SIGINT);
   pthread_sigmask(SIG_BLOCK, &endings, nullptr);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
+  return endings;
+}
 
-  const FederationConfiguration federation =
-      CompleteForStore(o.federation, o.store, o.rounds.steps);
-  const auto algorithm = MakeAlgorithm(federation);
-  CheckListen(o.server);
-  const auto store = OpenStore(o.store, ToTexts(federation));
-  ServerLog log(o.log);
-  o.rounds.observer = &log;
-  Rounds rounds(*algorithm, *store, o.rounds);
-  const FederationServer server(o.server, algorithm->shape(), rounds);
-  const auto began = std::chrono::steady_clock::now();
-  std::optional<MetricsServer> metrics;
-  if (!o.metrics.empty()) {
-    metrics.emplace(o.metrics, [&] {
-      ServerView view;
-      view.algorithm = federation.algorithm;
-      view.version = Version();
-      view.uptime_seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-      view.rounds = rounds.status();
-      view.traffic = server.traffic();
-      view.step_times = log.step_times();
-      view.log_events_lost = log.lost();
-      view.trouble = TroubleOf(view.rounds, server);
-      return view;
-    });
-  }
-  for (const std::string& key : OptionsWithoutEffect(o.federation, federation.algorithm)) {
-    std::cerr << "polykern: " << ShellSpelling(key) << " has no effect with "
-              << federation.algorithm << '\n';
-  }
-  std::cout << "listening on " << server.address() << ": " << federation.algorithm << ", step "
-            << rounds.status().step << ", " << Count(rounds.status().enrolled, "client")
-            << (metrics ? ", metrics on " + metrics->address() : "")
-            << (o.server.insecure ? ", INSECURE" : "") << std::endl;
-  log.Event("", "started",
-            "on " + server.address() + " at step " + std::to_string(rounds.status().step) +
-                (o.server.insecure ? ", without certificates" : ""));
+/// What the server says when it begins.
+void Announce(HostedServer& server, const HostedServerOptions& options) {
+  const ServerView view = server.View();
+  const std::string metrics = server.metrics_address();
+  std::cout << "listening on " << server.address() << ": " << view.algorithm << ", step "
+            << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
+            << (metrics.empty() ? "" : ", metrics on " + metrics)
+            << (options.server.insecure ? ", INSECURE" : "") << std::endl;
+  server.log().Event("", "started",
+                     "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
+                         (options.server.insecure ? ", without certificates" : ""));
+}
 
-  std::string told;
-  Watch watch;
-  bool ended = false;
-  for (;;) {
-    constexpr timespec kLook{0, 200'000'000};
-    if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
-    const RoundsStatus status = rounds.status();
-    if (status.failure) throw *status.failure;
-    watch.Look(status, log);
-    const std::string trouble = TroubleOf(status, server);
-    if (trouble != told) {
-      log.Event("", trouble.empty() ? "recovered" : "trouble", trouble);
-      if (o.log.text != "-") {
-        std::cerr << "polykern: " << (trouble.empty() ? "it works again" : trouble) << std::endl;
-      }
-    }
-    told = trouble;
-    if (status.finished && !ended) {
-      std::cout << "finished after " << Count(status.step, "step")
-                << "; clients may still fetch the model" << std::endl;
-      log.Event("", "finished", "after " + Count(status.step, "step"));
-      ended = true;
-    }
-  }
-  const RoundsStatus status = rounds.status();
-  log.Event("", "stopped", "at step " + std::to_string(status.step));
+/// What it says when it ends.
+void Conclude(HostedServer& server) {
+  const RoundsStatus status = server.View().rounds;
+  server.log().Event("", "stopped", "at step " + std::to_string(status.step));
   std::cout << "stopped at step " << status.step << ": " << Count(status.accepted, "update")
             << " counted"
             << (status.used_late > 0 ? " (" + std::to_string(status.used_late) + " of them late)"
@@ -209,10 +147,55 @@ void Execute(ServeOptions o) {
             << status.rejected << " rejected" << std::endl;
 }
 
+void Execute(ServeOptions o) {
+  CompleteOptions(o);
+  const sigset_t endings = BlockEndings();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
+
+  o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
+  HostedServer server(o.hosted);
+  const std::string& algorithm = o.hosted.federation.algorithm;
+  for (const std::string& key : OptionsWithoutEffect(o.federation, algorithm)) {
+    std::cerr << "polykern: " << ShellSpelling(key) << " has no effect with " << algorithm << '\n';
+  }
+  Announce(server, o.hosted);
+  std::string told;
+  Watch watch;
+  bool ended = false;
+  for (;;) {
+    constexpr timespec kLook{0, 200'000'000};
+    if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
+    const ServerView view = server.View();
+    const RoundsStatus& status = view.rounds;
+    if (status.failure) throw *status.failure;
+    watch.Look(status, server.log());
+    if (view.trouble != told) {
+      server.log().Event("", view.trouble.empty() ? "recovered" : "trouble", view.trouble);
+      if (o.hosted.log.text != "-") {
+        std::cerr << "polykern: " << (view.trouble.empty() ? "it works again" : view.trouble)
+                  << std::endl;
+      }
+    }
+    told = view.trouble;
+    if (status.finished && !ended) {
+      std::cout << "finished after " << Count(status.step, "step")
+                << "; clients may still fetch the model" << std::endl;
+      server.log().Event("", "finished", "after " + Count(status.step, "step"));
+      ended = true;
+    }
+  }
+  Conclude(server);
+}
+
 }  // namespace
 
 void AddServeCommand(CLI::App& program) {
   auto o = std::make_shared<ServeOptions>();
+  o->hosted.log.text = "-";
+  o->hosted.version = Version();
+  o->hosted.spelling = [](std::string_view key, std::string_view value) {
+    return ShellSpelling(key, value);
+  };
   CLI::App& serve = *program.add_subcommand(
       "serve",
       "Run a federation's server, for as long as you like. It resumes from its store, which also\n"
@@ -221,39 +204,41 @@ void AddServeCommand(CLI::App& program) {
       "--range temperature=-40:50,wind=0:60 --target power --target-range 0:3000");
   AddConfigOption(serve);
   const auto group = [](const char* name, CLI::Option* option) { option->group(name); };
-  group("Server", serve.add_option("--listen", o->server.listen, "HOST:PORT; port 0: any")
+  group("Server", serve.add_option("--listen", o->hosted.server.listen, "HOST:PORT; port 0: any")
                       ->capture_default_str());
   group("Server", serve
-                      .add_option("--certificates", o->server.certificates,
+                      .add_option("--certificates", o->hosted.server.certificates,
                                   "The authority's folder (polykern pki init)")
                       ->capture_default_str());
-  group("Server", serve.add_option("--store", o->store, "File that remembers everything")
+  group("Server", serve.add_option("--store", o->hosted.store, "File that remembers everything")
                       ->capture_default_str());
-  group("Server", serve.add_flag("--insecure", o->server.insecure,
+  group("Server", serve.add_flag("--insecure", o->hosted.server.insecure,
                                  "No certificates, on the loopback only: for trials"));
-  group("Server", serve.add_flag("--insecure-anywhere-i-know-what-i-am-doing",
-                                 o->server.insecure_anywhere, "--insecure on every address"));
+  group("Server",
+        serve.add_flag("--insecure-anywhere-i-know-what-i-am-doing",
+                       o->hosted.server.insecure_anywhere, "--insecure on every address"));
   group(
       "Watching",
-      serve.add_option("--metrics", o->metrics,
+      serve.add_option("--metrics", o->hosted.metrics,
                        "HOST:PORT, or PORT on the loopback, for Prometheus, /healthz and `polykern "
                        "status`; plain HTTP (default: none)"));
   group("Watching", serve
-                        .add_option("--log", o->log.text,
+                        .add_option("--log", o->hosted.log.text,
                                     "File for what happens, to read; -: standard error; none")
                         ->capture_default_str());
-  group("Watching", serve.add_option("--audit", o->log.audit,
+  group("Watching", serve.add_option("--audit", o->hosted.log.audit,
                                      "File for the same as JSON lines (default: none)"));
   AddKeepaliveOption(serve, o->keepalive).group("Server");
   group("Rounds", serve
-                      .add_option("--clients", o->rounds.roster,
+                      .add_option("--clients", o->hosted.rounds.roster,
                                   "The only clients, numbered in this order (default: whoever has "
                                   "a certificate)")
                       ->delimiter(','));
-  group("Rounds", serve.add_option_function<std::string>(
-                      "--quorum", [o](const std::string& t) { o->rounds.quorum = ParseQuorum(t); },
-                      "Clients that must answer a step: all, a number, or a share like 60% "
-                      "(default: all)"));
+  group("Rounds",
+        serve.add_option_function<std::string>(
+            "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
+            "Clients that must answer a step: all, a number, or a share like 60% "
+            "(default: all)"));
   group("Rounds", serve
                       .add_option("--deadline", o->deadline,
                                   "Seconds after a step's first update when a quorum ends it")
@@ -271,16 +256,16 @@ void AddServeCommand(CLI::App& program) {
                                   "same algorithms as --stale accept)")
                       ->check(CLI::IsMember({"sync", "async"}))
                       ->capture_default_str());
-  group("Rounds", serve.add_option("-s,--steps", o->rounds.steps, "Steps; 0: without end")
+  group("Rounds", serve.add_option("-s,--steps", o->hosted.rounds.steps, "Steps; 0: without end")
                       ->check(WholeNumber(0))
                       ->capture_default_str());
   group("Rounds", serve
-                      .add_option("--max-clients", o->rounds.most_clients,
+                      .add_option("--max-clients", o->hosted.rounds.most_clients,
                                   "Most clients, if --clients does not name them")
                       ->check(WholeNumber(1))
                       ->capture_default_str());
   group("Rounds", serve
-                      .add_option("--max-connected", o->rounds.most_connected,
+                      .add_option("--max-connected", o->hosted.rounds.most_connected,
                                   "Most clients at one time; others are told when to come back")
                       ->check(WholeNumber(1))
                       ->capture_default_str());

@@ -63,9 +63,9 @@ void CheckListen(const ServerOptions& options) {
   }
 }
 
-class FederationServer::Service final : public grpc::CallbackGenericService {
+class FederationServer::Impl final : public grpc::CallbackGenericService {
  public:
-  Service(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
+  Impl(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
       : options_(options), rounds_(rounds) {
     CheckListen(options);
     std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
@@ -106,7 +106,7 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
     watcher_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });
   }
 
-  ~Service() override {
+  ~Impl() override {
     watcher_.request_stop();
     watcher_.join();
     for (const auto& call : Calls()) {
@@ -229,20 +229,20 @@ class FederationServer::Service final : public grpc::CallbackGenericService {
 
 FederationServer::FederationServer(const ServerOptions& options, const ModelShape& shape,
                                    Rounds& rounds)
-    : service_(std::make_unique<Service>(options, shape, rounds)) {}
+    : impl_(std::make_unique<Impl>(options, shape, rounds)) {}
 
 FederationServer::~FederationServer() = default;
 
 std::string FederationServer::address() const {
-  return service_->address();
+  return impl_->address();
 }
 
 ServerTraffic FederationServer::traffic() const {
-  return service_->traffic();
+  return impl_->traffic();
 }
 
 std::string FederationServer::trouble() const {
-  return service_->trouble();
+  return impl_->trouble();
 }
 
 }  // namespace polykern

@@ -52,8 +52,8 @@ class FederationServer {
   ServerTraffic traffic() const;
 
  private:
-  class Service;
-  std::unique_ptr<Service> service_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace polykern

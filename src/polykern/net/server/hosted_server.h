@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/core/error.h"
+#include "polykern/net/configuration.h"
+#include "polykern/net/server/metrics_server.h"
+#include "polykern/net/server/rounds.h"
+#include "polykern/net/server/server.h"
+#include "polykern/net/server/server_log.h"
+#include "polykern/net/server/server_view.h"
+#include "polykern/net/store/store.h"
+
+namespace polykern {
+
+/// Everything a federation's server can be told.
+struct HostedServerOptions {
+  FederationConfiguration federation = {};  ///< CompleteForStore says what it is
+  std::string store = "store.db";           ///< its URL (open_store.h)
+  RoundsOptions rounds = {};                ///< their observer is the log
+  ServerOptions server = {};
+  ServerLogOptions log = {};
+  std::string metrics = {};               ///< see MetricsServer; empty: none
+  std::string version = {};               ///< of polykern, for whoever looks
+  OptionSpelling spelling = KeySpelling;  ///< of options in ServerView::trouble
+};
+
+/// A federation's server with all that belongs to it: algorithm, store, log, rounds, the door, and
+/// metrics. It serves from construction to destruction, on threads of its own.
+///
+/// The constructor throws Error if anything does not fit; an address that cannot be right is
+/// refused before a store is made. Nothing else throws. Any thread may call anything.
+class HostedServer {
+ public:
+  explicit HostedServer(const HostedServerOptions& options);
+
+  /// HOST:PORT, with the port it got.
+  std::string address() const { return server_.address(); }
+  /// The same of the metrics; empty: there are none.
+  std::string metrics_address() const { return metrics_ ? metrics_->address() : ""; }
+  ServerView View() const;
+  /// For what the caller does.
+  ServerLog& log() { return log_; }
+
+ private:
+  const HostedServerOptions options_;
+  const std::chrono::steady_clock::time_point began_;
+  const std::unique_ptr<Algorithm> algorithm_;
+  const std::unique_ptr<Store> store_;
+  ServerLog log_;
+  Rounds rounds_;
+  const FederationServer server_;
+  std::optional<MetricsServer> metrics_;
+};
+
+}  // namespace polykern
