@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory_file.h"
+#include "polykern/io/checksum.h"
 #include "polykern/net/sqlite/store_format_internal.h"
 
 namespace {
@@ -30,7 +31,7 @@ std::vector<std::uint8_t> GoodStore() {
         "INSERT INTO event(time, client, event, detail) VALUES(1, 'a', 'joined', 'at step 0')");
     const std::array<double, 4> numbers = {1, -2, 3.5, 0};
     const auto bytes = std::as_bytes(std::span(numbers));
-    const auto sum = SumOfBytes(bytes);
+    const auto sum = Sha256(bytes);
     for (const std::int64_t steps : {1, 2}) {
       Statement insert(database, "INSERT INTO state VALUES(?, ?, ?)");
       insert.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();

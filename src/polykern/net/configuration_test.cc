@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
 #include "polykern/net/random_configuration_testing.h"
 

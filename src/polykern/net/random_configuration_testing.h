@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"

@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "polykern/io/folder_testing.h"
 #include "polykern/io/files.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/net/pki/authority_index_internal.h"
 #include "polykern/net/pki/client_folder_internal.h"
 

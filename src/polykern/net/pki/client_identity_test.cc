@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
-#include "polykern/io/folder_testing.h"
 #include "polykern/io/files.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/certificates.h"

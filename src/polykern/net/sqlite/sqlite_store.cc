@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <ctime>
 #include <filesystem>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "polykern/core/error.h"
+#include "polykern/io/checksum.h"
+#include "polykern/io/file_lock.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/sqlite/store_format_internal.h"
 
@@ -22,28 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Held by whoever writes; readers do not need it. A file of its own: closing any other descriptor
-/// of the database would drop SQLite's locks.
-class WriterLock {
- public:
-  explicit WriterLock(const std::string& path) {
-    const std::string file = path + "-lock";
-    descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (descriptor_ < 0) {
-      throw Error(path + ": cannot be opened (" + std::generic_category().message(errno) +
-                  "); check the path and its permissions");
-    }
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    close(descriptor_);
-    throw Error(path + ": another process is using the store; stop it first");
-  }
-  ~WriterLock() { close(descriptor_); }
-  WriterLock(const WriterLock&) = delete;
-  WriterLock& operator=(const WriterLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
+/// Held by the one that writes; readers do not need it. A file of its own: closing any other
+/// descriptor of the database would drop SQLite's locks.
+FileLock HoldForWriting(const std::string& path) {
+  FileLock lock(path + "-lock");
+  if (lock.state() == FileLock::State::kHeld) return lock;
+  throw Error(path + ": another process is using the store; stop it first");
+}
 
 /// Closed to others from its first byte: SQLite's own files get the same mode.
 void MakePrivate(const std::string& path) {
@@ -69,7 +53,8 @@ struct CommitStatements {
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, const StoreConfiguration* configuration)
-      : lock_(path), database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
+      : lock_(HoldForWriting(path)),
+        database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
     CheckStore(database_, configuration != nullptr);
     // Large pages: a state of megabytes takes fewer writes. Then the log file, a wait for the disk
     // with every commit, and half a MiB of pages in memory: what is written is seldom read again.
@@ -199,7 +184,7 @@ class SqliteStore final : public Store {
     assert(step.steps > steps_);
     const std::int64_t steps = Signed(step.steps);
     const auto bytes = std::as_bytes(step.state);
-    const auto sum = SumOfBytes(bytes);
+    const auto sum = Sha256(bytes);
     sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
     // The newest two stay: this one and the one before.
     sql_->delete_state.Bind(1, Signed(steps_)).Run();
@@ -228,7 +213,7 @@ class SqliteStore final : public Store {
     trim.Bind(1, kKeptRecords).Run();
   }
 
-  WriterLock lock_;
+  FileLock lock_;
   Database database_;
   std::optional<CommitStatements> sql_;
   std::uint64_t steps_ = 0;

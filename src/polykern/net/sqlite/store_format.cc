@@ -4,21 +4,10 @@
 #include <system_error>
 #include <vector>
 
-#include <openssl/evp.h>
-
+#include "polykern/io/checksum.h"
 #include "polykern/net/sqlite/store_format_internal.h"
 
 namespace polykern {
-
-std::array<std::byte, 32> SumOfBytes(std::span<const std::byte> bytes) {
-  std::array<std::byte, 32> sum{};
-  unsigned int size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(sum.data()), &size,
-                 EVP_sha256(), nullptr) != 1) {
-    throw Error("OpenSSL cannot compute SHA-256");
-  }
-  return sum;
-}
 
 namespace {
 
@@ -66,7 +55,7 @@ std::optional<ResumePoint> ReadNewest(Database& database) {
   ResumePoint point{.steps = Unsigned(query.Integer(0)), .state = {}};
   const std::span<const std::byte> sum = query.Blob(1);
   const std::span<const std::byte> bytes = query.Blob(2);
-  const auto wanted = SumOfBytes(bytes);
+  const auto wanted = Sha256(bytes);
   if (bytes.size() % sizeof(double) != 0 || sum.size() != wanted.size() ||
       std::memcmp(sum.data(), wanted.data(), wanted.size()) != 0) {
     throw Error(database.path() + ": the state after step " + std::to_string(point.steps) +

@@ -36,9 +36,6 @@ inline std::uint64_t Unsigned(std::int64_t value) {
   return static_cast<std::uint64_t>(value);
 }
 
-/// SHA-256. SQLite notices torn pages, but not a bit that fell over within a blob.
-std::array<std::byte, 32> SumOfBytes(std::span<const std::byte> bytes);
-
 /// Throws Error unless it is a store that this version understands and that is not damaged. Empty
 /// databases, with no table yet, pass if they may.
 void CheckStore(Database& database, bool empty_is_good);
