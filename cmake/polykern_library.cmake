@@ -3,8 +3,8 @@
 # Turns src/polykern/<folder> into the target polykern::<folder>:
 #   *.h *.cc      the library, sub-folders included
 #   *_test.cc     its tests, named <folder>.Suite.Case, label "unit"
-# Headers are installed and must compile on their own, but for those that only a library's sources include
-# (*-inl.h vector code, *_internal.h) and those of tests (*_testing.h).
+# Public, hence installed and compiled on their own by a test, are the headers that polykern.h includes.
+# *-inl.h is vector code, *_internal.h what only a library's own sources include, *_testing.h what only tests do.
 # The rules nobody has to remember, because they are checked:
 #   1. DEPS may name only folders added earlier, so a cycle cannot be written;
 #   2. a file may include only its own folder and its DEPS;
@@ -46,6 +46,10 @@ function(polykern_test_program target)
   target_precompile_headers(${target} REUSE_FROM polykern_test_headers)
 endfunction()
 
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/polykern/polykern.h)
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/polykern/polykern.h polykern_public REGEX "^#include")
+list(TRANSFORM polykern_public REPLACE "^#include \"(.*)\"$" "${PROJECT_SOURCE_DIR}/src/\\1")
+
 function(polykern_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "DEPS;LINK;LINK_PRIVATE")
   foreach(dep IN LISTS arg_DEPS)
@@ -54,8 +58,8 @@ function(polykern_library name)
     endif()
   endforeach()
 
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS *.h)
-  list(FILTER headers EXCLUDE REGEX "(-inl|_internal|_testing)\\.h$")
+  set(headers ${polykern_public})
+  list(FILTER headers INCLUDE REGEX "/src/polykern/${name}/")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
   list(REMOVE_ITEM sources ${tests})

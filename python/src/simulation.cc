@@ -77,6 +77,34 @@ Arrays ReadArrays(const py::object& x, const py::object& y, const Learner& learn
   return a;
 }
 
+/// Every plain value of the run in result.json, but with the seconds that passed; its arrays; and
+/// the file.
+py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::string& json,
+                const ArrayShape& shape) {
+  const RowResult& r = run.result;
+  const auto steps = static_cast<py::ssize_t>(shape.steps);
+  const auto clients = static_cast<py::ssize_t>(shape.clients);
+  const auto list = [](const std::vector<double>& numbers) {
+    return Taken<double>({static_cast<py::ssize_t>(numbers.size())}, numbers);
+  };
+  py::dict result;
+  for (const RunValue& one : values) result[py::str(one.name)] = py::cast(one.value);
+  result["seconds"] = run.seconds;
+  result["predictions"] = Taken<double>({steps, clients}, std::move(run.predictions));
+  result["regret"] = r.client_regret.empty()
+                         ? list(std::vector<double>(shape.clients, std::nan("")))
+                         : list(r.client_regret);
+  result["step_mse"] = list(r.step_mse);
+  result["step_regret"] = list(r.step_regret);
+  result["divergence"] = r.divergence
+                             ? py::object(py::str("step " + std::to_string(r.divergence->step + 1) +
+                                                  ": " + r.divergence->message))
+                             : py::object(py::none());
+  result["json"] = py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(json.data(), static_cast<py::ssize_t>(json.size()), "replace"));
+  return result;
+}
+
 py::dict Simulate(const py::object& x, const py::object& y, const Learner& learner,
                   const py::object& seed, const py::object& threads, const py::object& uniforms,
                   double participation, const py::object& present, const py::object& progress) {
@@ -119,29 +147,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
     values = RunValues(run.result, *source.stream, experiment);
   });
 
-  const RowResult& r = run.result;
-  const auto steps = static_cast<py::ssize_t>(a.shape.steps);
-  const auto clients = static_cast<py::ssize_t>(a.shape.clients);
-  const auto list = [](const std::vector<double>& numbers) {
-    return Taken<double>({static_cast<py::ssize_t>(numbers.size())}, numbers);
-  };
-  // Every plain value of the run in result.json, but with the seconds that passed.
-  py::dict result;
-  for (const RunValue& one : values) result[py::str(one.name)] = py::cast(one.value);
-  result["seconds"] = run.seconds;
-  result["predictions"] = Taken<double>({steps, clients}, std::move(run.predictions));
-  result["regret"] = r.client_regret.empty()
-                         ? list(std::vector<double>(a.shape.clients, std::nan("")))
-                         : list(r.client_regret);
-  result["step_mse"] = list(r.step_mse);
-  result["step_regret"] = list(r.step_regret);
-  result["divergence"] = r.divergence
-                             ? py::object(py::str("step " + std::to_string(r.divergence->step + 1) +
-                                                  ": " + r.divergence->message))
-                             : py::object(py::none());
-  result["json"] = py::reinterpret_steal<py::str>(
-      PyUnicode_DecodeUTF8(json.data(), static_cast<py::ssize_t>(json.size()), "replace"));
-  return result;
+  return ToDict(std::move(run), values, json, a.shape);
 }
 
 }  // namespace

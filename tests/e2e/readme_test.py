@@ -46,3 +46,15 @@ def test_every_file_that_documents_name_exists():
     for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_every_source_that_documents_name_exists():
+    """`net/wire`, with or without an ending, is below src/polykern."""
+    folders = "|".join(path.name for path in (ROOT / "src/polykern").iterdir() if path.is_dir())
+    missing = []
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for name in re.findall(rf"(?<![\w/.-])((?:{folders})/[a-z0-9_/]+)(?:\.(?:h|cc))?(?![\w./])", document.read_text()):
+            place = ROOT / "src/polykern" / name.rstrip("/")
+            if not place.is_dir() and not list(place.parent.glob(place.name + ".*")):
+                missing.append(f"{document.name}: {name}")
+    assert not missing, "\n".join(missing)

@@ -83,10 +83,9 @@ void Simulation::Step() {
   for (Totals& totals : totals_) totals = {};
   std::string failure;
   try {
-    const std::size_t size = options_.engine->cohort_size();
     workers_.Run(CohortsOf(*options_.engine, clients_.size()),
-                 [this, &sent, size](std::size_t cohort, std::size_t worker) {
-                   const std::size_t first = cohort * size;
+                 [this, &sent](std::size_t cohort, std::size_t worker) {
+                   const std::size_t first = cohort * options_.engine->cohort_size();
                    const SampleBlock& samples = Read(first, samples_[worker]);
                    ClientRound& round = rounds_[worker];
                    round.Predict(sent, clients_, first, samples.x, samples.present,

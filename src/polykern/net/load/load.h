@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/net/load/load_figures.h"
 #include "polykern/net/pki/client_identity.h"
 
 namespace polykern {
@@ -21,18 +22,6 @@ struct LoadOptions {
   std::size_t connecting = 64;                  ///< at once, at most
   std::chrono::milliseconds patience{60'000};   ///< without any progress, before giving up
   std::uint64_t seed = 0;                       ///< of the samples
-};
-
-/// What was seen while it was measured. A client's latency is the time from its update to the next
-/// model: the other clients, the server and the disk.
-struct LoadFigures {
-  double seconds = 0;
-  std::uint64_t steps = 0;             ///< that ended
-  std::uint64_t updates = 0;           ///< that a newer model has answered
-  std::vector<double> latencies = {};  ///< seconds, of each of them, sorted
-  std::uint64_t sent_bytes = 0;        ///< of messages, without the transport's own
-  std::uint64_t received_bytes = 0;
-  std::uint64_t rejected = 0;  ///< updates, since the beginning
 };
 
 /// Many clients of a federation in one process, each with a connection, a private state and samples
@@ -62,8 +51,5 @@ class Load {
   std::unique_ptr<LoadShared> shared_;
   std::vector<std::unique_ptr<LoadClient>> clients_;
 };
-
-/// The value below which a share of sorted numbers lies; 0 if there are none.
-double Percentile(const std::vector<double>& sorted, double share);
 
 }  // namespace polykern

@@ -16,7 +16,8 @@
 #include "polykern/federation/client.h"
 #include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/load/load.h"
+#include "polykern/net/load/load_figures.h"
+#include "polykern/net/pki/client_identity.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "polykern/io/folder_testing.h"
@@ -38,6 +39,8 @@ std::string Ask(const std::string& address, const std::string& bytes) {
   to.sin_port =
       htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval patience = {.tv_sec = 10, .tv_usec = 0};
+  setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string answer;
   if (connect(descriptor, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 &&
       send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
@@ -102,7 +105,7 @@ class ASharedMetricsServer : public testing::Test {
       server.reset();
       stopped = true;
     });
-    while (!stopped && !address.empty()) Get(address, "/");
+    while (!stopped && !address.empty()) Ask(address, "");  // comes, and asks nothing
   }
   static void TearDownTestSuite() { Stop(); }
 
