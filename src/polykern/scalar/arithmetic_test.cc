@@ -1,6 +1,9 @@
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/tools_testing.h"
@@ -11,7 +14,6 @@ namespace polykern::scalar {
 namespace {
 
 using testing::ElementsAre;
-using testing::ElementsAreArray;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -177,8 +179,8 @@ TEST(Sums, AreExactWhereEveryPartialSumIs) {
 TEST(Sums, AddEveryEighthNumberFirst) {
   Doubles values(9);
   values[0] = 1e17;
-  values[1] = 1;
-  values[8] = -1e17;  // beside the first, so that the second is not lost
+  values[4] = 1;
+  values[8] = -1e17;  // to the first, so that what is between is not lost
   EXPECT_EQ(Sum(values), 1);
   std::swap(values[8], values[7]);
   EXPECT_EQ(Sum(values), 0);

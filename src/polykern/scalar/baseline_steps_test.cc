@@ -1,9 +1,10 @@
 // The client halves of the algorithms that POF-MKL is compared with, against their rules in double.
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "polykern/algorithms/paper/perfedavg.h"
 #include "polykern/core/network.h"

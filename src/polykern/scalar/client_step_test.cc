@@ -1,4 +1,6 @@
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/step_scene_testing.h"

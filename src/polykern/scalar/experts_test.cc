@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "polykern/scalar/experts_internal.h"
 #include "polykern/scalar/step_scene_testing.h"
@@ -61,11 +61,12 @@ TEST(AdaHedge, FollowsItsPaper) {
 TEST(AdaHedge, LearnsNothingFromEqualLossesAndStaysFiniteAfterHugeOnes) {
   Doubles losses = {0, 2, 1};
   EXPECT_NEAR(LearnAdaHedge(Doubles{3, 3, 3}, SoftMin(losses, 1), 0.25, losses), 0.25, 1e-14);
-  // An expert without weight may do best: the gap must not become infinite by ln 0.
-  losses = {0, 1e6};
-  const double gap = LearnAdaHedge(Doubles{1e6, 0}, Doubles{1, 0}, 0.1, losses);
-  EXPECT_NEAR(gap, 0.1, 1e-9);
-  EXPECT_THAT(losses, ElementsAre(1e6, 1e6));
+  // An expert without weight may do best by far: it must not hide what the others differ by.
+  losses = {0, 0, 1e6};
+  const double rate = std::log(3) / 0.5;
+  const double gap = LearnAdaHedge(Doubles{1e6, 1e6 + 1, 0}, Doubles{0.5, 0.5, 0}, 0.5, losses);
+  EXPECT_NEAR(gap, 0.5 + 0.5 + std::log((1 + std::exp(-rate)) / 2) / rate, 1e-9);
+  EXPECT_THAT(losses, ElementsAre(1e6, 1e6 + 1, 1e6));
 }
 
 TEST(Mixture, WeighsExpertsByTheRateOfItsRule) {

@@ -1,8 +1,8 @@
 // The client half of pof-mkl and pof-adagrad against Algorithm 2 of the paper, in double.
 
 #include <cmath>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "polykern/scalar/step_scene_testing.h"
 
