@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/io/files.h"
+#include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/agent/federation_testing.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/wire.h"
@@ -147,6 +149,20 @@ TEST_F(LinkOverGrpc, DropsWhatNobodyCanGet) {
   link->Send(Update());
   link->SendLowPriority(Update());
   EXPECT_FALSE(owner.End(2).second);  // and tries again
+}
+
+TEST(ClientStreamOverGrpc, DropsWhatComesBeforeItBegins) {
+  struct End final : ClientStream::Handler {
+    bool Received(std::string_view) override { return true; }
+    void Ended(const grpc::Status&) override { over.set_value(); }
+    std::promise<void> over;
+  } end;
+  ClientStream stream(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()), "a",
+                      end);
+  stream.Send("too early");
+  stream.SendLowPriority("too early");
+  stream.Begin(Encode(Hello{}));
+  end.over.get_future().get();
 }
 
 TEST_F(LinkOverGrpc, ComesBackToAServerThatWentAway) {

@@ -36,19 +36,26 @@ ClientStream::ClientStream(const std::shared_ptr<grpc::Channel>& channel, const 
 void ClientStream::Begin(std::string hello) {
   stub_.PrepareBidiStreamingCall(&context_, kJoinMethod, {}, this);
   AddHold();  // Send may write until nothing more can be read
-  Send(std::move(hello));
+  {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    waiting_ = std::move(hello);
+    SendNext();
+  }
   StartRead(&in_);
   StartCall();
 }
 
 void ClientStream::Send(std::string bytes) {
   const std::lock_guard lock(mutex_);
+  if (!open_) return;
   waiting_ = std::move(bytes);
   SendNext();
 }
 
 void ClientStream::SendLowPriority(std::string bytes) {
   const std::lock_guard lock(mutex_);
+  if (!open_) return;
   low_priority_ = std::move(bytes);
   SendNext();
 }
@@ -60,7 +67,7 @@ void ClientStream::OnReadDone(bool ok) {
   }
   if (ok) context_.TryCancel();
   const std::lock_guard lock(mutex_);
-  closed_ = true;
+  open_ = false;
   RemoveHold();
 }
 
@@ -72,7 +79,7 @@ void ClientStream::OnWriteDone(bool ok) {
 
 void ClientStream::SendNext() {
   auto& next = waiting_ ? waiting_ : low_priority_;
-  if (closed_ || writing_ || !next) return;
+  if (!open_ || writing_ || !next) return;
   out_ = ShareBytes(std::make_shared<const std::string>(*std::exchange(next, {})));
   writing_ = true;
   StartWrite(&out_);

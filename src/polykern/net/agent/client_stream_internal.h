@@ -38,7 +38,7 @@ class ClientStream final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grp
 
   /// Call it once; Ended will be called, whatever happens.
   void Begin(std::string hello);
-  /// What waits to be sent is replaced; dropped if the connection has ended.
+  /// What waits to be sent is replaced; dropped before Begin and once the connection has ended.
   void Send(std::string bytes);
   /// Likewise, for what matters less: it goes when nothing else waits.
   void SendLowPriority(std::string bytes);
@@ -60,7 +60,7 @@ class ClientStream final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   std::optional<std::string> waiting_;
   std::optional<std::string> low_priority_;
   bool writing_ = false;
-  bool closed_ = false;
+  bool open_ = false;  // from Begin until nothing more can be read
 };
 
 }  // namespace polykern
