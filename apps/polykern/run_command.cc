@@ -103,6 +103,13 @@ struct RunColumn {
   bool of_ranks = false;       // only if there are several
 };
 
+/// Those of every step, or the mean and the most in one.
+std::string NumbersUp(const RowResult& r) {
+  const std::string most = std::to_string(r.uplink_numbers);
+  const std::string mean = Fixed(r.uplink_numbers_mean, 0);
+  return mean == most ? most : mean + " (" + most + ")";
+}
+
 constexpr RunColumn kRunColumns[] = {
     {"algorithm", [](const RowResult& r) { return r.row.algorithm; }, nullptr},
     {"M", [](const RowResult& r) { return OrDash(r.kernels); }, nullptr},
@@ -110,7 +117,7 @@ constexpr RunColumn kRunColumns[] = {
     {"MSE x 1e-3", [](const RowResult& r) { return PlusMinus(r.mse, 1e3); }, "diverged"},
     {"regret", [](const RowResult& r) { return r.has_regret ? PlusMinus(r.regret) : "-"; }},
     {"bound", [](const RowResult& r) { return r.regret_bound ? Fixed(*r.regret_bound, 1) : "-"; }},
-    {"numbers up", [](const RowResult& r) { return std::to_string(r.uplink_numbers); }},
+    {"numbers up", NumbersUp},
     {"up", [](const RowResult& r) { return Bytes(r.uplink_bytes); }},
     {"down", [](const RowResult& r) { return Bytes(r.downlink_bytes); }},
     {"us/sample", [](const RowResult& r) { return Fixed(r.microseconds_per_sample(), 2); }},

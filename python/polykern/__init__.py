@@ -42,6 +42,7 @@ from polykern._algorithms import (
     Ofskl,
     PerFedAvg,
     PofAdagrad,
+    PofGram,
     PofMkl,
     PofNewton,
     VmKofl,
@@ -53,8 +54,8 @@ from polykern._simulation import DivergenceWarning, Result, simulate
 
 __all__ = [
     "Agent", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FomdOms", "Kernel",
-    "KernelBank", "Local", "LocalRls", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad", "PofMkl",
-    "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__", "algorithm_names",
+    "KernelBank", "Local", "LocalRls", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad", "PofGram",
+    "PofMkl", "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__", "algorithm_names",
     "dictionary", "dictionary_names", "init_authority", "issue_certificate", "load", "make_algorithm",
     "paper_bandwidths", "recipe_names", "simulate",
 ]

@@ -123,6 +123,24 @@ class PofNewton(Algorithm):
     _name = "pof-newton"
 
 
+class PofGram(Algorithm):
+    """Second order from sums alone: the server sees nothing but sums over the clients' samples.
+
+    It has kernels of its own, so it is made over the number of inputs. Labels must lie in [0, 1]: outside they are
+    clipped on their way to the server. `uplink_numbers` is the most in one message; on average it is at most `budget`.
+
+    >>> import polykern as pk
+    >>> data = pk.load("synthetic", steps=100)
+    >>> bank = pk.KernelBank.rbf(dimension=8, features=100, bandwidths=pk.paper_bandwidths())
+    >>> gram, mkl = pk.PofGram(dimension=8), pk.PofMkl(bank)
+    >>> bool(pk.simulate(data.X, data.Y, gram).mse < pk.simulate(data.X, data.Y, mkl).mse)
+    True
+    """
+
+    _name = "pof-gram"
+    _over = "dimension"
+
+
 class PofAdagrad(Algorithm):
     """POF-MKL with AdaGrad's step sizes and AdaHedge's weights: for servers that may see only sums.
 
@@ -200,7 +218,7 @@ _BY_NAME = {cls._name: cls for cls in Algorithm.__subclasses__()}
 
 
 def make_algorithm(name, bank_or_dimension, **settings):
-    """An algorithm by the name that the program uses; `perfedavg` takes a dimension, all others a bank.
+    """An algorithm by the name that the program uses; `pof-gram` and `perfedavg` take a dimension, all others a bank.
 
     >>> import polykern as pk
     >>> bank = pk.KernelBank.rbf(dimension=2, features=4, bandwidths=[0.1, 1, 10])

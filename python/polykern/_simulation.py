@@ -19,7 +19,8 @@ class Result:
     predictions (T, K): made before each label; NaN where a client was not there. mse: over all of them. regret (K,):
     of each client against its best kernel, NaN without kernels to compare with. seconds: that it took.
     step_mse, step_regret (T,): means over the clients, step by step. regret_bound: Theorem 2's, or None.
-    uplink_numbers: the most a client sent in a step; uplink_bytes, downlink_bytes: per client and step.
+    uplink_numbers: the most a client sent in a step; uplink_numbers_mean, uplink_bytes, downlink_bytes: per client and
+    step.
     fingerprint: of every bit of every prediction and of the final model, as in result.json.
     divergence: None, or where and why the run ended early. Every other plain value of a run in result.json
     (docs/result.md) is here under the same name, such as regret_mean.

@@ -102,7 +102,7 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
 std::unique_ptr<Algorithm> Learner::Make(std::size_t horizon, std::uint64_t seed) const {
   const Problem own = {problem.dimension, horizon, RepetitionSeed(seed)};
   if (bank) return MakeAlgorithm(name, bank->bank, options, own);
-  if (TraitsOf(name).has_kernels) throw Error(name + " has kernels: it needs a bank");
+  if (TraitsOf(name).takes_bank) throw Error(name + " has kernels: it needs a bank");
   return MakeAlgorithm(name, options, own);
 }
 

@@ -13,6 +13,7 @@
 #include "polykern/core/exact_sum.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/federation/sample_buffer.h"
 #include "polykern/net/wire.h"
 
 namespace polykern::python {
@@ -27,6 +28,14 @@ struct Prediction {
 const Learner& LearnerOf(const py::object& algorithm) {
   if (!py::isinstance<Learner>(algorithm)) throw py::type_error("algorithm must be an Algorithm");
   return algorithm.cast<const Learner&>();
+}
+
+/// Can a client of this shape answer a turn?
+bool AsksForSumsOf(const ModelShape& shape, const std::vector<std::uint32_t>& turn) {
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    if (turn[i] >= shape.sums.size() || (i > 0 && turn[i] <= turn[i - 1])) return false;
+  }
+  return true;
 }
 
 [[noreturn]] void WrongOrder(const std::string& what) {
@@ -44,13 +53,18 @@ class ClientHalf {
         algorithm_(LearnerOf(owner_).algorithm),
         id_(CheckedId(id)),
         clients_(*algorithm_, id_, 1),
-        round_(*algorithm_) {}
+        buffer_(LearnerOf(owner_).problem.dimension, algorithm_->kept_samples()),
+        round_(*algorithm_) {
+    round_.ReadFrom(buffer_);
+  }
+  ClientHalf(const ClientHalf&) = delete;
+  ClientHalf& operator=(const ClientHalf&) = delete;
 
   void Receive(const ModelMessage& message) {
     const ModelShape& shape = algorithm_->shape();
     const Broadcast& model = *message.broadcast;
     if (model.model.size() != shape.model_size() || message.width != shape.width ||
-        model.weights.size() != WeightsOf(shape)) {
+        model.weights.size() != WeightsOf(shape) || !AsksForSumsOf(shape, model.turn)) {
       throw py::value_error(
           "the broadcast has theta of the shape (" + std::to_string(message.blocks()) + ", " +
           std::to_string(message.width) + "), but it must be (" + std::to_string(shape.blocks) +
@@ -86,7 +100,9 @@ class ClientHalf {
     }
     if (!playing_) WrongOrder("learn before predict: every label belongs to a prediction");
     if (!draw.empty()) Evaluate(draw);  // the draw comes before the features that are kept
+    buffer_.Add(x_, y);
     const Updates& updates = round_.Learn(std::array{y});
+    buffer_.Trim();
     playing_ = nullptr;
     ++learnt_;
     next_step_ = updates.step + 1;
@@ -110,8 +126,11 @@ class ClientHalf {
     const std::vector<double>& state = clients_.Save();
     py::object model = py::none();
     if (newest_) model = py::cast(ModelMessage{newest_, algorithm_->shape().width});
+    const LearntSamples samples = buffer_.Save();
     return py::make_tuple(owner_, id_, Taken<double>({Size(state.size())}, state), learnt_,
-                          next_step_, model);
+                          next_step_, model, buffer_.first(),
+                          Taken<float>({Size(samples.x.size())}, samples.x),
+                          Taken<double>({Size(samples.y.size())}, samples.y));
   }
   static std::unique_ptr<ClientHalf> Load(const py::tuple& saved) {
     auto client = std::make_unique<ClientHalf>(saved[0], saved[1]);
@@ -120,6 +139,12 @@ class ClientHalf {
     client->learnt_ = saved[3].cast<std::uint64_t>();
     client->next_step_ = saved[4].cast<std::uint64_t>();
     if (!saved[5].is_none()) client->Receive(saved[5].cast<const ModelMessage&>());
+    if (saved.size() > 6) {  // older ones have no samples
+      const auto x = saved[7].cast<py::array_t<float, py::array::c_style>>();
+      const auto y = saved[8].cast<py::array_t<double, py::array::c_style>>();
+      client->buffer_.Load(saved[6].cast<std::uint64_t>(),
+                           {{x.data(), x.data() + x.size()}, {y.data(), y.data() + y.size()}});
+    }
     return client;
   }
 
@@ -144,6 +169,7 @@ class ClientHalf {
   std::shared_ptr<const Algorithm> algorithm_;
   std::uint64_t id_;
   Clients clients_;
+  SampleBuffer buffer_;  // of algorithms that keep samples; it stays empty with others
   ClientRound round_;
   std::shared_ptr<const Broadcast> newest_;
   std::shared_ptr<const Broadcast> playing_;  // of the prediction that waits for its label
@@ -236,6 +262,9 @@ class ServerHalf {
     all.blocks.insert(all.blocks.end(), one.blocks.begin(), one.blocks.end());
     all.values.insert(all.values.end(), one.values.begin(), one.values.end());
     all.losses.insert(all.losses.end(), one.losses.begin(), one.losses.end());
+    all.integers.insert(all.integers.end(), one.integers.begin(), one.integers.end());
+    all.samples.insert(all.samples.end(), one.samples.begin(), one.samples.end());
+    all.fresh.insert(all.fresh.end(), one.fresh.begin(), one.fresh.end());
   }
 
   void Publish() { broadcast_ = std::make_shared<const Broadcast>(coordinator_.broadcast()); }

@@ -50,13 +50,14 @@ void BindMessages(py::module_& module) {
           [](const ModelMessage& m) {
             const auto& b = *m.broadcast;
             return py::make_tuple(b.step, m.width, Taken<float>({Size(b.model.size())}, b.model),
-                                  Taken<double>({Size(b.weights.size())}, b.weights));
+                                  Taken<double>({Size(b.weights.size())}, b.weights), b.turn);
           },
           [](const py::tuple& saved) {
             auto b = std::make_shared<Broadcast>();
             b->step = saved[0].cast<std::uint64_t>();
             b->model = Copied<float>(saved[2]);
             b->weights = Copied<double>(saved[3]);
+            if (saved.size() > 4) b->turn = saved[4].cast<std::vector<std::uint32_t>>();
             const auto finite = [](auto value) { return std::isfinite(value); };
             const double sum = std::accumulate(b->weights.begin(), b->weights.end(), 0.0);
             const auto width = saved[1].cast<std::size_t>();
@@ -100,7 +101,8 @@ void BindMessages(py::module_& module) {
                              })
       .def_property_readonly("numbers",
                              [](const UpdateMessage& m) {
-                               return m.updates->values.size() + m.updates->losses.size();
+                               return m.updates->values.size() + m.updates->losses.size() +
+                                      m.updates->integers.size();
                              })
       .def("__repr__",
            [](const UpdateMessage& m) {
@@ -114,7 +116,10 @@ void BindMessages(py::module_& module) {
             return py::make_tuple(u.clients[0], u.step, m.width,
                                   Taken<std::uint32_t>({Size(u.blocks.size())}, u.blocks),
                                   Taken<float>({Size(u.values.size())}, u.values),
-                                  Taken<float>({Size(u.losses.size())}, u.losses), u.probability);
+                                  Taken<float>({Size(u.losses.size())}, u.losses), u.probability,
+                                  Taken<std::uint64_t>({Size(u.integers.size())}, u.integers),
+                                  u.samples, u.fresh.empty() ? 0 : u.fresh[0].samples,
+                                  u.fresh.empty() ? 0 : u.fresh[0].unknowns);
           },
           [](const py::tuple& saved) {
             auto u = std::make_shared<Updates>();
@@ -125,9 +130,16 @@ void BindMessages(py::module_& module) {
             u->values = Copied<float>(saved[4]);
             u->losses = Copied<float>(saved[5]);
             u->probability = saved[6].cast<std::vector<double>>();
+            if (saved.size() > 7) {  // older ones have no sums
+              u->integers = Copied<std::uint64_t>(saved[7]);
+              u->samples = saved[8].cast<std::vector<std::uint64_t>>();
+              const SampleCount fresh{saved[9].cast<std::uint64_t>(),
+                                      saved[10].cast<std::uint64_t>()};
+              if (fresh.samples > 0) u->fresh = {fresh};
+            }
             const auto width = saved[2].cast<std::size_t>();
             if (u->clients[0] >= ExactSum::kMaxTerms ||
-                u->values.size() != u->blocks.size() * width) {
+                (u->integers.empty() && u->values.size() != u->blocks.size() * width)) {
               throw py::value_error("a saved update is damaged");
             }
             return UpdateMessage{std::move(u), width};

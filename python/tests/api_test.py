@@ -48,7 +48,7 @@ def test_banks(bank):
 def test_everything_can_be_pickled_in_the_middle(name, samples):
     X, Y = samples
     bank = pk.KernelBank.rbf(3, 4, [10] if name == "ofskl" else [0.1, 1, 10, 100], seed=2)
-    algorithm = pickle.loads(pickle.dumps(pk.make_algorithm(name, 3 if name == "perfedavg" else bank, horizon=60, seed=5)))
+    algorithm = pickle.loads(pickle.dumps(pk.make_algorithm(name, 3 if name in ("pof-gram", "perfedavg") else bank, horizon=60, seed=5)))
     assert algorithm.name == name and type(algorithm).__name__ in repr(algorithm)
     server, clients = algorithm.server(), [algorithm.client(k) for k in range(7)]
     values = []

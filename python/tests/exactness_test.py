@@ -132,7 +132,7 @@ def test_simulate_and_the_halves_give_the_same_bits(name, samples):
     X, Y = samples
     bank = pk.KernelBank.rbf(dimension=3, features=4, bandwidths=[10] if name == "ofskl" else [0.1, 1, 10, 100], seed=2)
     # The same seed for both, which draw from it; a T for both.
-    algorithm = pk.make_algorithm(name, 3 if name == "perfedavg" else bank, horizon=60, seed=9)
+    algorithm = pk.make_algorithm(name, 3 if name in ("pof-gram", "perfedavg") else bank, horizon=60, seed=9)
     result = pk.simulate(X, Y, algorithm, seed=9)
     server, clients = algorithm.server(), [algorithm.client(k) for k in range(7)]
     for t in range(60):
@@ -153,7 +153,7 @@ def run_program(tmp_path, *arguments):
 ROWS = {
     "pof-mkl": (51, 20, dict(kernels_per_upload=25)), "pof-newton": (51, 20, dict(kernels_per_upload=25)),
     "pof-adagrad": (51, 20, dict(kernels_per_upload=25)), "ofskl": (1, 100, {}), "ofmkl-avg": (51, 9, {}),
-    "vm-kofl": (51, 9, {}), "em-kofl": (51, 100, {}), "fomd-oms": (51, 100, {}), "perfedavg": (0, 0, {}),
+    "vm-kofl": (51, 9, {}), "em-kofl": (51, 100, {}), "fomd-oms": (51, 100, {}), "perfedavg": (0, 0, {}), "pof-gram": (0, 0, {}),
     "local": (51, 100, {}), "local-rls": (51, 17, {}),
 }
 
@@ -164,8 +164,8 @@ def test_simulate_gives_the_bits_of_the_program(name, tmp_path):
     more = ["-M", settings["kernels_per_upload"]] if settings else []
     expected = run_program(tmp_path, "--algorithm", name, "--clients", 20, "--steps", 40, "--seed", 4, *more)[0]
     data = pk.load("synthetic", clients=20, steps=40, seed=4)
-    if name == "perfedavg":
-        algorithm = pk.PerFedAvg(8)
+    if name in ("pof-gram", "perfedavg"):
+        algorithm = pk.make_algorithm(name, 8)
     else:
         sigmas = [10] if name == "ofskl" else pk.paper_bandwidths()
         algorithm = pk.make_algorithm(name, pk.KernelBank.rbf(8, features, sigmas, seed=4), **settings)

@@ -10,6 +10,7 @@
 #include "polykern/algorithms/option_declaration.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
+#include "polykern/algorithms/sample_history.h"
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
 #include "polykern/core/experts.h"

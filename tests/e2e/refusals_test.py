@@ -115,11 +115,11 @@ def test_a_stranger_with_a_certificate_is_refused_if_clients_are_named(served, r
     assert code == grpc.StatusCode.PERMISSION_DENIED and "'stranger' is not a client" in why
 
 
-@pytest.mark.parametrize("version", [0, 4, 77])
+@pytest.mark.parametrize("version", [0, 5, 77])
 def test_another_version_of_the_protocol_is_refused_clearly(served, raw, version):
     code, why = raw(served, hello=version).status()
     assert code == grpc.StatusCode.FAILED_PRECONDITION
-    assert f"you speak version {version}" in why and "this server speaks 1 to 3" in why
+    assert f"you speak version {version}" in why and "this server speaks 1 to 4" in why
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,6 +51,8 @@ class Server {
   /// result does not depend on how `run` shares out the work.
   virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
                       const RunJobs& run = RunInTurn) = 0;
+  /// What the last Commit did not take in, and why; one line for each.
+  virtual std::span<const std::string> discarded() const { return {}; }
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
   virtual std::vector<double> Save() const = 0;
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;
@@ -94,6 +97,14 @@ class Algorithm {
                        std::span<double> /*weights*/) const {
     return false;
   }
+
+  /// How many of the samples it has learnt from last a client must be able to read again
+  /// (SampleHistory); 0: none.
+  virtual std::uint64_t kept_samples() const { return 0; }
+  /// The sums of so many clients' updates in one step are sure to fit into their numbers.
+  virtual std::uint64_t most_clients() const;
+  /// Throws BrokenRule unless what updates of the shape hold can be. Updates that are not sealed.
+  virtual void CheckContents(const Updates& /*updates*/) const {}
 
   virtual std::unique_ptr<Server> NewServer() const = 0;
   /// The client half on the CPU. The algorithm must outlive it.

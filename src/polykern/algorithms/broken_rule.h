@@ -16,6 +16,8 @@ enum class Rule {
   kLosses,   ///< too few losses, or a negative one
   kNumbers,  ///< a number that is not finite, or too large
   kNorm,     ///< a block's norm is out of its bounds
+  kCounts,   ///< counts of samples that cannot be
+  kSums,     ///< sums that no samples have, or not those that were asked for
   kEnded,    ///< there are no more steps
   kMessage,  ///< it is no update at all
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "polykern/algorithms/messages.h"
+#include "polykern/algorithms/sample_history.h"
 
 namespace polykern {
 
@@ -17,6 +18,15 @@ struct Samples {
   std::span<const float> x = {};                ///< clients x dimension
   std::span<double* const> state = {};    ///< each client's private state, state_size() numbers
   std::span<const double> uniforms = {};  ///< fixes the clients' draws; empty: drawn from the seed
+  /// Of algorithms that keep samples (Algorithm::kept_samples).
+  const SampleHistory* history = nullptr;
+};
+
+/// What a cohort knows of its updates when labels arrive. It matters to algorithms that keep
+/// samples: what did not count is sent again.
+struct Answering {
+  bool answers = true;       ///< an update is wanted; else the clients only learn
+  bool last_counted = true;  ///< if so: the server has counted what these clients sent last
 };
 
 /// The client half of an algorithm at work: takes a cohort through a step. Predict, then Learn,
@@ -39,8 +49,9 @@ class CohortStep {
   }
   /// The labels arrive: changes the states and gives what the cohort sends, which lives until the
   /// next Predict. To be called once after Predict.
-  const Updates& Learn(std::span<const double> labels) {
+  const Updates& Learn(std::span<const double> labels, const Answering& answering = {}) {
     assert(broadcast_ != nullptr && labels.size() == samples_.clients.size());
+    answering_ = answering;
     LearnLabels(labels);
     broadcast_ = nullptr;
     return updates_;
@@ -61,6 +72,7 @@ class CohortStep {
 
   const Broadcast& broadcast() const { return *broadcast_; }
   const Samples& samples() const { return samples_; }
+  const Answering& answering() const { return answering_; }
   std::size_t clients() const { return samples_.clients.size(); }
 
   std::vector<double> predictions_;
@@ -71,6 +83,7 @@ class CohortStep {
  private:
   const Broadcast* broadcast_ = nullptr;
   Samples samples_;
+  Answering answering_;
 };
 
 /// Row r of a matrix with so many columns.

@@ -59,14 +59,22 @@ void CheckNorms(const ModelShape& shape, const Updates& updates, std::size_t c) 
 
 /// Throws unless the parts of all updates together have the lengths that they should have.
 void CheckLengths(const ModelShape& shape, const Updates& updates) {
-  const std::size_t values = updates.blocks.size() * shape.width;
+  std::size_t values = updates.blocks.size() * shape.width;
+  if (!shape.sums.empty()) {  // a kind that does not exist is CheckBlocks' matter
+    values = 0;
+    for (const std::uint32_t kind : updates.blocks) {
+      if (kind < shape.sums.size()) values += shape.sums[kind];
+    }
+  }
   const std::size_t losses = updates.size() * shape.losses_per_update;
   const bool ring = shape.ring.bits > 0;
   if (updates.first.size() == updates.size() + 1 && updates.first.front() == 0 &&
       updates.first.back() == updates.blocks.size() &&
       updates.values.size() == (ring ? 0 : values) &&
       updates.losses.size() == (ring ? 0 : losses) &&
-      updates.integers.size() == (ring ? values + losses : 0)) {
+      updates.integers.size() == (ring ? values + losses : 0) &&
+      updates.samples.size() == (shape.sums.empty() ? 0 : updates.blocks.size()) &&
+      updates.fresh.size() == (shape.sums.empty() ? 0 : updates.size())) {
     return;
   }
   throw BrokenRule(Rule::kLengths, "an update for step " + std::to_string(updates.step) +
@@ -86,20 +94,22 @@ void CheckBlocks(const ModelShape& shape, const Updates& updates, std::size_t c)
            "it holds " + std::to_string(blocks.size()) + " kernels, but the losses of " +
                std::to_string(shape.losses_per_update));
   }
-  if (GoUpwards(blocks) && (blocks.empty() || blocks.back() < shape.blocks)) return;
+  const std::size_t kinds = shape.update_kinds();
+  if (GoUpwards(blocks) && (blocks.empty() || blocks.back() < kinds)) return;
   for (const std::uint32_t block : blocks) {
-    if (block >= shape.blocks) {
+    if (block >= kinds) {
       Reject(updates, c, Rule::kKernels, "there is no kernel " + std::to_string(block));
     }
   }
-  if (const std::uint32_t* twice = Repeated(blocks, shape.blocks)) {
+  if (const std::uint32_t* twice = Repeated(blocks, kinds)) {
     Reject(updates, c, Rule::kKernels, "kernel " + std::to_string(*twice) + " is there twice");
   }
 }
 
-void CheckIntegers(const ModelShape& shape, const Updates& updates, std::size_t c) {
-  for (std::size_t at = updates.IntegersBefore(shape, c); at < updates.IntegersBefore(shape, c + 1);
-       ++at) {
+/// `at`: where the integers of client c begin, and afterwards those of the next one.
+void CheckIntegers(const ModelShape& shape, const Updates& updates, std::size_t c,
+                   std::size_t& at) {
+  for (const std::size_t end = at + updates.NumbersOf(shape, c); at < end; ++at) {
     const std::uint64_t sent = updates.integers[at];
     if (sent == shape.ring.Wrap(static_cast<std::int64_t>(sent))) continue;
     Reject(updates, c, Rule::kNumbers,
@@ -107,7 +117,34 @@ void CheckIntegers(const ModelShape& shape, const Updates& updates, std::size_t 
   }
 }
 
+void CheckCounts(const ModelShape& shape, const Updates& updates, std::size_t c) {
+  std::size_t numbers = 0;
+  for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
+    numbers += shape.sums[updates.blocks[at]];
+    if (updates.samples[at] > 0) continue;
+    Reject(updates, c, Rule::kCounts,
+           "sum " + std::to_string(updates.blocks[at]) + " is one of no samples");
+  }
+  if (numbers <= shape.most_sum_numbers) return;
+  Reject(updates, c, Rule::kKernels,
+         "its sums have " + std::to_string(numbers) + " numbers, at most " +
+             std::to_string(shape.most_sum_numbers) + " are allowed");
+}
+
 }  // namespace
+
+std::size_t Updates::NumbersOf(const ModelShape& shape, std::size_t c) const {
+  std::size_t numbers = shape.losses_per_update;
+  for (const std::uint32_t block : BlocksOf(c)) numbers += shape.NumbersOf(block);
+  return numbers;
+}
+
+std::size_t Updates::IntegersBefore(const ModelShape& shape, std::size_t c) const {
+  if (shape.sums.empty()) return first[c] * shape.width + c * shape.losses_per_update;
+  std::size_t numbers = 0;
+  for (std::size_t before = 0; before < c; ++before) numbers += NumbersOf(shape, before);
+  return numbers;
+}
 
 void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> senders,
                     std::size_t each) {
@@ -118,6 +155,8 @@ void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> sende
   blocks.assign(first.back(), 0);
   losses.clear();
   integers.clear();
+  samples.clear();
+  fresh.clear();
   probability.assign(clients.size(), 1);
 }
 
@@ -130,6 +169,7 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
                         std::ranges::all_of(losses, IsLoss);
   const bool ring = shape.ring.bits > 0;
   const bool norms_matter = !ring && (shape.least_norm > 0 || std::isfinite(shape.most_norm));
+  std::size_t integers = 0;  // of the clients before
   for (std::size_t c = 0; c < updates.size(); ++c) {
     const std::size_t start = updates.first[c];
     const std::size_t end = updates.first[c + 1];
@@ -137,7 +177,8 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
       Reject(updates, c, Rule::kLengths, "its parts have inconsistent lengths");
     }
     CheckBlocks(shape, updates, c);
-    if (ring) CheckIntegers(shape, updates, c);
+    if (!shape.sums.empty()) CheckCounts(shape, updates, c);
+    if (ring) CheckIntegers(shape, updates, c, integers);
     if (all_good) {
       if (norms_matter) CheckNorms(shape, updates, c);
       continue;

@@ -39,10 +39,21 @@ struct ModelShape {
   double least_norm = 0;
   double most_norm = std::numeric_limits<double>::infinity();
   Ring ring = {};  ///< of the numbers in an update
+  /// Where an update holds sums over samples, of which there are several kinds: how many integers
+  /// each kind has. The blocks of an update are then kinds of sums, not blocks of the model. Empty:
+  /// an update holds blocks like the model's.
+  std::vector<std::size_t> sums = {};
+  std::size_t most_sum_numbers = 0;  ///< in the sums of one update together
 
   std::size_t model_size() const { return blocks * width; }
+  /// What an update may name: the model's blocks, or the kinds of sums.
+  std::size_t update_kinds() const { return sums.empty() ? blocks : sums.size(); }
+  /// How many numbers an update holds of one of these.
+  std::size_t NumbersOf(std::uint32_t block) const { return sums.empty() ? width : sums[block]; }
   /// Most numbers a client sends in one step: what the uplink budget limits.
-  std::size_t update_size() const { return blocks_per_update * width + losses_per_update; }
+  std::size_t update_size() const {
+    return (sums.empty() ? blocks_per_update * width : most_sum_numbers) + losses_per_update;
+  }
 };
 
 /// Server to clients, once per step.
@@ -51,6 +62,18 @@ struct Broadcast {
   std::vector<float> model;  ///< blocks x width
   /// The server's own probabilities of the kernels, which sum to 1; empty if it has none.
   std::vector<double> weights = {};
+  /// Where updates are sums: the kinds that every client is to send in this step, upwards.
+  std::vector<std::uint32_t> turn = {};
+};
+
+/// Samples that a client has learnt from, in numbers that it does not hide.
+struct SampleCount {
+  std::uint64_t samples = 0;
+  /// What somebody who wants to know them would have to find out: for each sample its label and
+  /// its inputs, of sparse ones where they are and what they are.
+  std::uint64_t unknowns = 0;
+
+  bool operator==(const SampleCount&) const = default;
 };
 
 /// Clients to server: the messages of a cohort of one step, client after client. A network agent
@@ -65,6 +88,10 @@ struct Updates {
   /// In place of values and losses where the shape has a ring: each client's blocks, and then its
   /// losses.
   std::vector<std::uint64_t> integers;
+  /// Where updates are sums: over how many samples each of `blocks` goes; and per client, from how
+  /// many it has learnt since its last update that counted.
+  std::vector<std::uint64_t> samples;
+  std::vector<SampleCount> fresh;
   /// With which probability a client chose its blocks. Stays on the client: not sent.
   std::vector<double> probability;
 
@@ -73,9 +100,9 @@ struct Updates {
     return std::span(blocks).subspan(first[c], first[c + 1] - first[c]);
   }
   /// Where the integers of client c begin; those of the one after the last: where they end.
-  std::size_t IntegersBefore(const ModelShape& shape, std::size_t c) const {
-    return first[c] * shape.width + c * shape.losses_per_update;
-  }
+  std::size_t IntegersBefore(const ModelShape& shape, std::size_t c) const;
+  /// All numbers that client c sends.
+  std::size_t NumbersOf(const ModelShape& shape, std::size_t c) const;
   /// Makes them those of these clients for a step, with `each` blocks for each of them, all of them
   /// block 0. No losses; probabilities of 1. What the blocks hold comes with MakeRoom.
   void Begin(std::uint64_t answered, std::span<const std::uint64_t> senders, std::size_t each);
@@ -91,6 +118,8 @@ struct Updates {
     values.clear();
     losses.clear();
     integers.clear();
+    samples.clear();
+    fresh.clear();
     probability.clear();
   }
 };
@@ -98,7 +127,8 @@ struct Updates {
 /// Throws BrokenRule, naming the client, unless the updates fit the shape: consistent lengths, at
 /// most blocks_per_update distinct valid blocks per client, every number finite and representable,
 /// norms within their bounds, no loss negative. Of integers it can judge only that they are of the
-/// ring; floats where it asks for integers do not fit, nor integers where it asks for floats.
+/// ring, and of sums that they go over at least one sample; floats where it asks for integers do
+/// not fit, nor integers where it asks for floats.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
 
 }  // namespace polykern

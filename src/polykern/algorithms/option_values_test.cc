@@ -14,6 +14,7 @@
 
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
+#include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
 
@@ -34,6 +35,9 @@ std::string Another(const OptionDeclaration& option) {
   if (option.key == "server_memory") return "300";
   if (option.key == "local_memory") return "40";
   if (option.key == "weight_rate") return "50";
+  if (option.key == "burst") return "3";
+  if (option.key == "most_samples") return "2";
+  if (option.key == "pending_memory") return "1";
   if (option.key == "experts") return "federated";
   const std::string now = OptionText(option, {});
   if (now == "no") return "yes";
@@ -56,7 +60,10 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
   const std::vector<std::uint64_t> clients = {0, 1, 2};
   std::vector<double> trace;
   const auto cohort = algorithm->NewCpuStep();
-  for (int step = 0; step < 12; ++step) {
+  twin::History history;
+  // Sums are sent once there are enough samples for them.
+  const int steps = algorithm->shape().sums.empty() ? 12 : 100;
+  for (int step = 0; step < steps; ++step) {
     std::vector<float> x;
     std::vector<double> y;
     for (std::size_t k = 0; k < kSenders; ++k) {
@@ -64,12 +71,16 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
       x.push_back(static_cast<float>((step * 3 + static_cast<int>(k)) % 7) / 7);
       y.push_back(static_cast<double>(x[2 * k] * x[2 * k + 1] > 0.2F));
     }
-    const Samples samples{clients, x, pointers, {}};
+    for (std::size_t k = 0; k < kSenders; ++k) {
+      history.Add(k, std::span(x).subspan(2 * k, 2), y[k]);
+    }
+    const Samples samples{clients, x, pointers, {}, &history};
     cohort->Predict(server->broadcast(), samples);
     trace.insert(trace.end(), cohort->predictions().begin(), cohort->predictions().end());
     const Updates& updates = cohort->Learn(y);
     trace.insert(trace.end(), updates.values.begin(), updates.values.end());
     trace.insert(trace.end(), updates.losses.begin(), updates.losses.end());
+    trace.insert(trace.end(), updates.integers.begin(), updates.integers.end());
     inboxes[0]->Add(updates);
     server->Commit(inboxes, kSenders);
   }
@@ -88,6 +99,7 @@ AlgorithmOptions Base(std::string_view user, std::string_view option) {
   if (option == "budget") options.budget = 500;  // so that features or layers depend on it
   if (option == "exploration") options.kernels_per_upload = 2;
   if (option == "huber_delta") options.loss = LossKind::kHuber;
+  if (option != "disclosure") options.disclosure = 50;  // so that turns come quickly
   if (option == "weight_rate" && !TraitsOf(user).any_loss) options.weighting = Weighting::kHedge;
   return options;
 }
@@ -137,7 +149,11 @@ TEST(DeclaredOptions, ChangeSomethingInTheirUsers) {
       if (!UsesOption(name, option) || option.key == "server_memory") continue;  // only a limit
       AlgorithmOptions options = Base(name, option.key);
       const auto before = Trace(name, options);
-      SetOption(option, option.key == "budget" ? "40" : Another(option), options);
+      SetOption(option,
+                option.key != "budget" ? Another(option)
+                : name == "pof-gram"   ? "100"
+                                       : "40",
+                options);
       EXPECT_NE(Trace(name, options), before) << name << " " << option.key;
     }
   }
@@ -156,7 +172,7 @@ TEST(DeclaredOptions, AgreeWithTheTraitsOfTheirUsers) {
     const auto uses = [&](const char* key) { return UsesOption(name, *FindOption(key)); };
     EXPECT_EQ(traits.chooses_kernels, uses("kernels_per_upload")) << name;
     EXPECT_EQ(traits.any_loss, uses("loss")) << name;
-    EXPECT_EQ(traits.has_kernels, uses("features")) << name;
+    EXPECT_EQ(traits.takes_bank, uses("features")) << name;
     EXPECT_EQ(traits.local_memory > 0, uses("local_memory")) << name;
   }
 }

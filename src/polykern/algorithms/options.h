@@ -63,6 +63,10 @@ struct AlgorithmOptions {
   double ridge = 1e-4;
   double forgetting = 1;
   double refresh = 0.02;
+  std::size_t burst = 21;
+  double disclosure = 0.5;
+  std::size_t most_samples = 512;
+  std::size_t pending_memory = 2048;
   std::size_t server_memory = 4096;
   Experts experts = Experts::kFederatedAndLocal;
   std::size_t local_kernels = 8;
@@ -77,12 +81,13 @@ inline constexpr std::string_view kDictionary =
 inline constexpr std::string_view kFeatures =
     "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local local-rls";
 inline constexpr std::string_view kUplink =
-    "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg";
+    "pof-mkl pof-newton pof-gram pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg";
 inline constexpr std::string_view kGradients =
     "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local";
 inline constexpr std::string_view kAnyLoss =
     "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg local";
-inline constexpr std::string_view kRegressions = "pof-newton local-rls";
+inline constexpr std::string_view kRegressions = "pof-newton pof-gram local-rls";
+inline constexpr std::string_view kLocalExperts = "pof-newton pof-gram";
 }  // namespace users
 
 inline constexpr OptionRange kPositive = {.low = 0, .low_open = true};
@@ -135,14 +140,14 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "1000",
      .users = users::kUplink,
      .range = kAtLeastOne,
-     .help = "Most numbers a client may send per step"},
+     .help = "Most numbers a client may send per step; pof-gram: on average"},
     {.key = "exploration",
      .letter = 'x',
      .field = &AlgorithmOptions::exploration,
-     .users = "pof-mkl pof-newton pof-adagrad",
+     .users = "pof-mkl pof-newton pof-gram pof-adagrad",
      .range = {.low = 0, .high = 1, .low_open = true},
      .help = "xi, in (0, 1]",
-     .unset = "1; pof-newton: 0.2",
+     .unset = "1; pof-newton: 0.2, pof-gram: 0.05",
      .label = "xi"},
     {.key = "learning_rate",
      .field = &AlgorithmOptions::learning_rate,
@@ -152,10 +157,10 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .unset = "1/sqrt(steps); pof-adagrad: 1"},
     {.key = "weight_rate",
      .field = &AlgorithmOptions::weight_rate,
-     .users = "pof-mkl pof-newton vm-kofl em-kofl fomd-oms local local-rls",
+     .users = "pof-mkl pof-newton pof-gram vm-kofl em-kofl fomd-oms local local-rls",
      .range = kPositive,
      .help = "eta_k",
-     .unset = "1/sqrt(steps); pof-newton, local-rls: 1/2"},
+     .unset = "1/sqrt(steps); pof-newton, pof-gram, local-rls: 1/2"},
     {.key = "schedule",
      .field = &AlgorithmOptions::schedule,
      .absent = "constant",
@@ -230,6 +235,35 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .users = "pof-newton",
      .range = {.low = 0, .high = 1, .high_open = true},
      .help = "share of new samples that makes the server solve a kernel again"},
+    {.key = "burst",
+     .field = &AlgorithmOptions::burst,
+     .absent = "21",
+     .users = "pof-gram",
+     .range = {.low = 1, .high = 1 << 20},
+     .help = "steps whose budgets a client may save up for one message",
+     .since = 4},
+    {.key = "disclosure",
+     .field = &AlgorithmOptions::disclosure,
+     .absent = "0.5",
+     .users = "pof-gram",
+     .range = kPositive,
+     .help = "numbers the clients send for each unknown of their samples, at most: below 1 they "
+             "cannot be solved for",
+     .since = 4},
+    {.key = "most_samples",
+     .field = &AlgorithmOptions::most_samples,
+     .absent = "512",
+     .users = "pof-gram",
+     .range = {.low = 1, .high = 1 << 16},
+     .help = "samples that a client sums up in one message, at most; others wait",
+     .since = 4},
+    {.key = "pending_memory",
+     .field = &AlgorithmOptions::pending_memory,
+     .absent = "2048",
+     .users = "pof-gram",
+     .range = {.low = 1, .high = 1 << 30},
+     .help = "KiB, most that a client's samples may take until all sums have them",
+     .since = 4},
     {.key = "server_memory",
      .field = &AlgorithmOptions::server_memory,
      .absent = "4096",
@@ -239,13 +273,13 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
     {.key = "experts",
      .field = &AlgorithmOptions::experts,
      .absent = "federated,local",
-     .users = "pof-newton",
+     .users = users::kLocalExperts,
      .help = "federated, or federated,local: private experts beside the federated kernels (private "
              "ones alone are local-rls)"},
     {.key = "local_kernels",
      .field = &AlgorithmOptions::local_kernels,
      .absent = "8",
-     .users = "pof-newton",
+     .users = users::kLocalExperts,
      .range = kAtLeastOne,
      .help = "private experts of a client, evenly spaced in the dictionary"},
     {.key = "local_memory",
@@ -260,6 +294,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
 const OptionDeclaration* FindOption(std::string_view key);
 
 inline constexpr double kNewtonExploration = 0.2;
+inline constexpr double kGramExploration = 0.05;
 /// Squared loss on [0, 1] is 1/2-exp-concave: with this rate regret stays below 2 ln N for ever.
 inline constexpr double kUnitRate = 0.5;
 

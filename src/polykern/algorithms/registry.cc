@@ -10,6 +10,8 @@
 
 #include "polykern/algorithms/alone/local.h"
 #include "polykern/algorithms/alone/local_rls.h"
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/pof_gram.h"
 #include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/paper/em_kofl.h"
 #include "polykern/algorithms/paper/fomd_oms.h"
@@ -43,6 +45,8 @@ struct Entry {
   /// Private experts of a client; null: it has none.
   std::size_t (*local_experts)(const AlgorithmOptions&) = nullptr;
   std::string_view local_option = {};  ///< which sets their number
+  /// Features of a kernel, where the budget allows them otherwise than by the uplink.
+  std::size_t (*own_features)(const AlgorithmOptions&) = nullptr;
   /// Throws Error for settings that CheckOptions cannot judge; null: there are none.
   void (*check)(const AlgorithmOptions&) = nullptr;
 };
@@ -50,6 +54,35 @@ struct Entry {
 std::size_t NewtonLocalExperts(const AlgorithmOptions& options) {
   if (options.experts == Experts::kFederated) return 0;
   return std::min(options.local_kernels, options.kernels);
+}
+
+/// The options by which pof-gram's private experts are those of pof-newton's defaults.
+AlgorithmOptions OfGramsExperts(AlgorithmOptions options) {
+  const AlgorithmOptions defaults;
+  options.dictionary = defaults.dictionary;
+  options.kernels = defaults.kernels;
+  return options;
+}
+std::size_t GramLocalExperts(const AlgorithmOptions& options) {
+  return NewtonLocalExperts(OfGramsExperts(options));
+}
+
+/// pof-gram's bandwidths: with several sizes for each, few are enough.
+constexpr std::size_t kGramKernels = 5;
+
+std::vector<Kernel> GramKernels(const AlgorithmOptions&) {
+  return MakeDictionary("gaussian", kGramKernels);
+}
+std::size_t GramFeatures(const AlgorithmOptions& options) {
+  return GramGrid::LargestSize(kGramKernels, options);
+}
+void CheckGram(const AlgorithmOptions& options) {
+  if (GramFeatures(options) > 0) return;
+  const std::size_t least = GramGrid(kGramKernels, GramGrid::kSizes[0]).NumbersOf(0);
+  throw Error(OptionName("budget") + " is " + std::to_string(options.budget) + " and " +
+              OptionName("burst") + " " + std::to_string(options.burst) +
+              ", but the smallest message of pof-gram has " + std::to_string(least) +
+              " numbers: raise one of them");
 }
 
 /// Local experts' features, at most as many as the paper's kernels have.
@@ -110,6 +143,23 @@ constexpr Entry kEntries[] = {
      .local_experts = NewtonLocalExperts,
      .local_option = "local_kernels",
      .check = CheckNewtonMemory},
+    {.traits = {.name = "pof-gram",
+                .takes_late_updates = true,
+                .any_loss = false,
+                .takes_bank = false,
+                .exploration = kGramExploration,
+                .local_memory = kLocalMemory},
+     .uplink = [](const auto&) { return Uplink{}; },
+     .make =
+         [](AlgorithmDefinition d) {
+           d.local_bank = LocalBank(OfGramsExperts(d.options), d.problem);
+           return NewPofGram(std::move(d));
+         },
+     .own_kernels = GramKernels,
+     .local_experts = GramLocalExperts,
+     .local_option = "local_kernels",
+     .own_features = GramFeatures,
+     .check = CheckGram},
     {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
      .make = NewPofAdagrad},
@@ -132,7 +182,7 @@ constexpr Entry kEntries[] = {
     {.traits = {.name = "fomd-oms", .least_kernels = 2},
      .uplink = [](const auto&) { return Uplink{.kernels = 2, .losses = 2}; },
      .make = NewFomdOms},
-    {.traits = {.name = "perfedavg", .has_kernels = false},
+    {.traits = {.name = "perfedavg", .has_kernels = false, .takes_bank = false},
      .uplink = [](const auto&) { return Uplink{}; },
      .make = NewPerFedAvg},
     {.traits = {.name = "local", .takes_late_updates = true},
@@ -196,6 +246,7 @@ Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
   if (!entry.traits.has_kernels) return 0;
+  if (entry.own_features != nullptr) return entry.own_features(options);
   const Uplink uplink = UplinkOf(name, options);
   if (entry.local_experts != nullptr && uplink.kernels == 0) {
     // A client's memory limits it, as the budget limits others.
@@ -238,9 +289,10 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
   const std::vector<Kernel> kernels = entry.own_kernels != nullptr
                                           ? entry.own_kernels(options)
                                           : MakeDictionary(options.dictionary, options.kernels);
-  const Draw draw = options.orthogonal     ? Draw::kOrthogonal
-                    : options.shared_draws ? Draw::kShared
-                                           : Draw::kIndependent;
+  const bool draws = UsesOption(name, *FindOption("orthogonal"));  // and shared_draws
+  const Draw draw = draws && options.orthogonal     ? Draw::kOrthogonal
+                    : draws && options.shared_draws ? Draw::kShared
+                                                    : Draw::kIndependent;
   return entry.make({std::make_shared<const KernelBank>(
                          kernels, problem.dimension, FeaturesOf(name, options), problem.seed, draw),
                      options, problem});
@@ -250,8 +302,9 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
                                          std::shared_ptr<const KernelBank> bank,
                                          AlgorithmOptions options, Problem problem) {
   const Entry& entry = Find(name);
-  if (!entry.traits.has_kernels) {
-    throw Error(std::string(name) + " has no kernels: it takes no bank");
+  if (!entry.traits.takes_bank) {
+    throw Error(std::string(name) + " has " + (entry.traits.has_kernels ? "its own" : "no") +
+                " kernels: it takes no bank");
   }
   if (entry.own_kernels != nullptr && bank->kernels() != entry.own_kernels(options).size()) {
     throw Error(std::string(name) + " has one kernel, but the bank has " +

@@ -26,7 +26,8 @@ struct AlgorithmTraits {
                                        ///< answers, so that it is as good when it comes late
   bool needs_single_messages = false;  ///< sums over the clients are not enough for its server
   bool any_loss = true;                ///< false: squared alone, of labels in [0, 1]
-  bool has_kernels = true;             ///< it can be made over a KernelBank
+  bool has_kernels = true;             ///< random features of kernels
+  bool takes_bank = true;              ///< it can be made over a KernelBank of the caller's
   std::size_t least_kernels = 1;       ///< in its dictionary
   double exploration = 1;              ///< xi, unless given
   std::size_t local_memory = 0;        ///< KiB for private experts, unless given; 0: it has none

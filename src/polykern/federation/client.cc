@@ -48,13 +48,13 @@ void ClientRound::Predict(const Broadcast& broadcast, Clients& clients, std::siz
     state_.push_back(clients.State(first + k).data());
     if (!uniforms.empty()) uniforms_.push_back(uniforms[k]);
   }
-  step_->Predict(broadcast, {ids_, x_, state_, uniforms_});
+  step_->Predict(broadcast, {ids_, x_, state_, uniforms_, history_});
 }
 
-const Updates& ClientRound::Learn(std::span<const double> labels) {
+const Updates& ClientRound::Learn(std::span<const double> labels, const Answering& answering) {
   labels_.clear();
   for (const std::size_t k : participants_) labels_.push_back(labels[k]);
-  return sealing_->Seal(algorithm_->shape(), step_->Learn(labels_), sealed_);
+  return sealing_->Seal(algorithm_->shape(), step_->Learn(labels_, answering), sealed_);
 }
 
 std::span<const float> ClientRound::KernelPredictions(std::size_t participant) const {

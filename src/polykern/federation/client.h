@@ -50,6 +50,10 @@ class ClientRound {
                        const Sealing& sealing = PlainSealing())
       : algorithm_(&algorithm), sealing_(&sealing), step_(engine.NewStep(algorithm)) {}
 
+  /// Where the clients' samples can be read again; algorithms that keep samples need it before
+  /// Learn, with the sample that is learnt from at its end.
+  void ReadFrom(const SampleHistory& history) { history_ = &history; }
+
   /// Steps 2-4 for those clients of first .. first + present.size() - 1 that are present. x holds a
   /// row and uniforms (if not empty) a number for each client, present or not. `broadcast`,
   /// `clients` and the states must live until Learn. Changes no state.
@@ -64,7 +68,7 @@ class ClientRound {
   std::span<const float> KernelPredictions(std::size_t participant) const;
 
   /// Steps 5-7. Labels hold a number for each client, present or not. Gives what is sent: sealed.
-  const Updates& Learn(std::span<const double> labels);
+  const Updates& Learn(std::span<const double> labels, const Answering& answering = {});
   /// What Learn gives looks like this.
   ModelShape sent_shape() const { return sealing_->SealedShape(algorithm_->shape()); }
   /// After Learn: the losses of a participant's kernels in this step.
@@ -73,6 +77,7 @@ class ClientRound {
  private:
   const Algorithm* algorithm_;
   const Sealing* sealing_;
+  const SampleHistory* history_ = nullptr;
   std::unique_ptr<CohortStep> step_;
   Updates sealed_;
   std::vector<std::size_t> participants_;

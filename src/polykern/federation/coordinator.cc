@@ -12,7 +12,8 @@ namespace polykern {
 
 Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes,
                          std::uint64_t first_client, const Sealing& sealing)
-    : shape_(sealing.SealedShape(algorithm.shape())),
+    : algorithm_(algorithm),
+      shape_(sealing.SealedShape(algorithm.shape())),
       opener_(sealing.NewOpener(algorithm.shape(), lanes)),
       first_client_(first_client),
       server_(algorithm.NewServer()),
@@ -59,6 +60,17 @@ void Coordinator::Check(const Updates& updates) const {
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
   CheckUpdates(shape_, updates);
+  if (!shape_.sums.empty() && updates.step == step) CheckTurn(updates);
+  if (!opener_) algorithm_.CheckContents(updates);
+}
+
+void Coordinator::CheckTurn(const Updates& updates) const {
+  for (std::size_t c = 0; c < updates.size(); ++c) {
+    if (std::ranges::equal(updates.BlocksOf(c), broadcast().turn)) continue;
+    throw BrokenRule(Rule::kSums, "client " + std::to_string(updates.clients[c]) +
+                                      " sent other sums than step " + std::to_string(updates.step) +
+                                      " asks for");
+  }
 }
 
 void Coordinator::MarkAnswered(const Updates& updates) {

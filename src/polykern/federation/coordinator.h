@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
@@ -20,7 +21,7 @@ namespace polykern {
 /// of lanes and any order of arrival.
 class Coordinator {
  public:
-  /// For clients first_client .. first_client + clients - 1.
+  /// For clients first_client .. first_client + clients - 1. The algorithm must outlive it.
   /// Throws Error for a sealing that opens only sums, and a server that needs single updates.
   explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1,
                        std::uint64_t first_client = 0, const Sealing& sealing = PlainSealing());
@@ -35,7 +36,8 @@ class Coordinator {
   const Broadcast& broadcast() const { return server_->broadcast(); }
 
   /// Takes updates in. Throws BrokenRule and changes nothing if they are for another step, from an
-  /// unknown client, from one that answered their step already, or do not pass CheckUpdates.
+  /// unknown client, from one that answered their step already, do not hold the sums that the open
+  /// step asks for, or do not pass CheckUpdates or the algorithm's CheckContents.
   void Receive(const Updates& updates, std::size_t lane = 0);
 
   /// Updates of this step so far.
@@ -44,6 +46,9 @@ class Coordinator {
   /// Ends the step, with whoever sent; the next broadcast is ready. `run` shares out the work among
   /// as many lanes as there are here.
   void Commit(const RunJobs& run = RunInTurn) { Commit(participants(), run); }
+
+  /// What the last Commit did not take in, and why (Server::discarded).
+  std::span<const std::string> discarded() const { return server_->discarded(); }
 
   /// One federation may have several coordinators, each with clients of its own and all with the
   /// same model. Before they commit a step, each must hold the updates of all clients: either their
@@ -77,6 +82,9 @@ class Coordinator {
     std::uint64_t participants = 0;
   };
 
+  void CheckTurn(const Updates& updates) const;
+
+  const Algorithm& algorithm_;
   ModelShape shape_;                // of the updates, sealed
   std::unique_ptr<Opener> opener_;  // null: they are not
   std::uint64_t first_client_;

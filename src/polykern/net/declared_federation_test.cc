@@ -172,11 +172,11 @@ TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {
   const FederationConfiguration other = CompleteForStore({.options = {{"ridge", "9"}}}, path, 0);
   EXPECT_THAT([&] { OpenStore(path, ToTexts(other)); },
               ThrowsMessage<Error>(HasSubstr("(ridge: 0.5 -> 9)")));
-  old["burst"] = "21";
+  old["hue"] = "21";
   std::filesystem::remove(path);
   { EnrolIn(*OpenStore(path, old), {"a"}); }
   EXPECT_THAT([&] { CompleteForStore({}, path, 0); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("store.db"), HasSubstr("has burst"))));
+              ThrowsMessage<Error>(AllOf(HasSubstr("store.db"), HasSubstr("has hue"))));
 }
 
 TEST(ADeclaredFederation, CanBeScaledByANorm) {

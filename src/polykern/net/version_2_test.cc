@@ -37,6 +37,7 @@ const std::set<std::string> kNeeded = {"algorithm",     "dictionary",     "kerne
 
 TEST(Version2, GetsEveryNameThatItKnowsAndNoOther) {
   for (const auto name : AlgorithmNames()) {
+    if (name == "pof-gram") continue;  // it came later
     std::set<std::string> names;
     const ConfigurationTexts old = ForVersion2(ToTexts(Federation(name)));
     for (const auto& [key, value] : old) names.insert(key);

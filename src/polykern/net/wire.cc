@@ -42,11 +42,18 @@ void PutModel(const ModelChange& change, v1::Model& model) {
   Put(change.blocks, *model.mutable_kernels());
   Put(change.values, *model.mutable_values());
   Put(change.weights, *model.mutable_weights());
+  Put(change.turn, *model.mutable_turn());
+  model.set_counted(change.counted);
 }
 
 ModelChange GetModel(const v1::Model& model) {
-  return {model.step(), model.finished(), Get<std::uint32_t>(model.kernels()),
-          Get<float>(model.values()), Get<double>(model.weights())};
+  return {model.step(),
+          model.finished(),
+          Get<std::uint32_t>(model.kernels()),
+          Get<float>(model.values()),
+          Get<double>(model.weights()),
+          Get<std::uint32_t>(model.turn()),
+          model.counted()};
 }
 
 template <typename Message>
@@ -71,13 +78,18 @@ std::string Encode(const Hello& hello) {
 
 std::string Encode(const Updates& updates) {
   assert(updates.size() == 1);
-  if (!updates.integers.empty()) throw Error("the protocol has no message for updates of integers");
   v1::ClientMessage message;
   v1::Update& update = *message.mutable_update();
   update.set_step(updates.step);
   Put(updates.blocks, *update.mutable_kernels());
   Put(updates.values, *update.mutable_values());
   Put(updates.losses, *update.mutable_losses());
+  Put(updates.integers, *update.mutable_sums());
+  Put(updates.samples, *update.mutable_samples());
+  if (!updates.fresh.empty()) {
+    update.set_fresh_samples(updates.fresh[0].samples);
+    update.set_fresh_unknowns(updates.fresh[0].unknowns);
+  }
   return message.SerializeAsString();
 }
 
@@ -105,6 +117,15 @@ std::string Encode(const ModelChange& change) {
   v1::ServerMessage message;
   PutModel(change, *message.mutable_model());
   return message.SerializeAsString();
+}
+
+/// Messages that follow one another are one, whose fields are those of both.
+std::string WithCounted(std::string_view change, std::uint64_t counted) {
+  v1::ServerMessage more;
+  more.mutable_model()->set_counted(counted);
+  std::string both(change);
+  more.AppendToString(&both);
+  return both;
 }
 
 /// On the wire an update is accepted if there is no reason.
@@ -146,6 +167,11 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
   updates.first = {0, updates.blocks.size()};
   updates.values = Get<float>(update.values());
   updates.losses = Get<float>(update.losses());
+  updates.integers = Get<std::uint64_t>(update.sums());
+  updates.samples = Get<std::uint64_t>(update.samples());
+  if (update.fresh_samples() > 0 || update.fresh_unknowns() > 0) {
+    updates.fresh = {{update.fresh_samples(), update.fresh_unknowns()}};
+  }
   return updates;
 }
 
@@ -178,7 +204,9 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
 // A varint has at most 10 bytes, a field's tag and length at most 12.
 
 std::size_t LongestClientMessage(const ModelShape& shape) {
-  return 128 + 4 * shape.update_size() + 5 * shape.blocks_per_update;
+  const std::size_t number = shape.sums.empty() ? 4 : 8;
+  const std::size_t each = shape.sums.empty() ? 5 : 5 + 10;  // which block, and how many samples
+  return 128 + number * shape.update_size() + each * shape.blocks_per_update;
 }
 
 std::size_t WeightsOf(const ModelShape& shape) {
@@ -190,6 +218,7 @@ ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,
   ModelChange change;
   change.step = now.step;
   change.weights = now.weights;
+  change.turn = now.turn;
   change.values.reserve(blocks.size() * shape.width);
   for (const std::uint32_t block : blocks) {
     const auto values = std::span(now.model).subspan(block * shape.width, shape.width);
@@ -217,12 +246,18 @@ void ApplyModel(const ModelShape& shape, const ModelChange& change, Broadcast& b
     if (block >= shape.blocks || seen[block]) fail("it names a kernel twice, or one too high");
     seen[block] = true;
   }
+  for (std::size_t i = 0; i < change.turn.size(); ++i) {
+    if (change.turn[i] >= shape.sums.size() || (i > 0 && change.turn[i] <= change.turn[i - 1])) {
+      fail("it asks for sums that do not exist");
+    }
+  }
   if (broadcast.model.empty() && change.blocks.size() != shape.blocks) {
     fail("it is the first one and lacks kernels");
   }
   broadcast.step = change.step;
   broadcast.model.resize(shape.model_size());
   broadcast.weights = change.weights;
+  broadcast.turn = change.turn;
   for (std::size_t i = 0; i < change.blocks.size(); ++i) {
     std::ranges::copy(
         std::span(change.values).subspan(i * shape.width, shape.width),

@@ -16,7 +16,7 @@ namespace polykern {
 /// functions; any thread may call anything. Decoding takes any bytes: what is not a message throws
 /// Error, and nothing is trusted beyond its form (CheckUpdates and ApplyModel do the rest).
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 inline constexpr std::uint32_t kOldestProtocolVersion = 1;
 inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
 
@@ -39,6 +39,9 @@ struct ModelChange {
   std::vector<std::uint32_t> blocks = {};  ///< distinct
   std::vector<float> values = {};          ///< blocks x width
   std::vector<double> weights = {};        ///< as in Broadcast, all of them
+  std::vector<std::uint32_t> turn = {};    ///< as in Broadcast
+  std::uint64_t counted = 0;  ///< 1 + the last step whose update of this client counted; 0: none,
+                              ///< or updates are not sums
 };
 
 struct Welcome {
@@ -68,12 +71,13 @@ using ClientMessage = std::variant<Hello, Updates, ClientReport>;
 using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 
 std::string Encode(const Hello& hello);
-/// Of one client; its number and probability are not sent. Throws Error for integers, of which the
-/// protocol does not know yet.
+/// Of one client; its number and probability are not sent.
 std::string Encode(const Updates& updates);
 std::string Encode(const ClientReport& report);
 std::string Encode(const Welcome& welcome);
 std::string Encode(const ModelChange& change);
+/// The same message with ModelChange::counted, which is different for every client.
+std::string WithCounted(std::string_view change, std::uint64_t counted);
 std::string Encode(const Verdict& verdict);
 std::string Encode(const Busy& busy);
 

@@ -49,13 +49,54 @@ TEST(Wire, CarriesEveryBitOfAnUpdateAndNothingPrivate) {
   EXPECT_TRUE(got.probability.empty());
 }
 
-TEST(Wire, RefusesToSendAnUpdateOfIntegersAsIfItWereEmpty) {
-  Updates updates = SomeUpdates();
-  updates.values.clear();
-  updates.losses.clear();
-  updates.integers = {1, 2, 3, 4, 5, 6, 7};
-  EXPECT_THAT([&] { Encode(updates); },
-              testing::ThrowsMessage<Error>(HasSubstr("no message for updates of integers")));
+TEST(Wire, CarriesSumsAndWhatTheyGoOver) {
+  Updates updates;
+  updates.step = 9;
+  updates.clients = {0};
+  updates.blocks = {1, 4};
+  updates.first = {0, 2};
+  updates.integers = {0, 1, UINT64_MAX, 1ULL << 63U, 7};
+  updates.samples = {3, 1ULL << 40U};
+  updates.fresh = {{5, 80}};
+  const auto back = std::get<Updates>(DecodeClientMessage(Encode(updates)));
+  EXPECT_EQ(back.step, 9U);
+  EXPECT_EQ(back.blocks, updates.blocks);
+  EXPECT_EQ(back.integers, updates.integers);
+  EXPECT_EQ(back.samples, updates.samples);
+  EXPECT_EQ(back.fresh, updates.fresh);
+  EXPECT_TRUE(back.values.empty());
+}
+
+TEST(Wire, CarriesATurnAndForEachClientWhatCounted) {
+  ModelChange change;
+  change.step = 5;
+  change.blocks = {0, 2};
+  change.values = {1, 2};
+  change.turn = {0, 3};
+  const std::string shared = Encode(change);
+  const auto back = std::get<ModelChange>(DecodeServerMessage(WithCounted(shared, 77)));
+  EXPECT_EQ(back.step, 5U);
+  EXPECT_EQ(back.blocks, change.blocks);
+  EXPECT_EQ(back.values, change.values);
+  EXPECT_EQ(back.turn, change.turn);
+  EXPECT_EQ(back.counted, 77U);
+  EXPECT_EQ(std::get<ModelChange>(DecodeServerMessage(shared)).counted, 0U);
+}
+
+TEST(ApplyModel, RefusesATurnThatNobodyCouldAnswer) {
+  ModelShape shape{.blocks = 1, .width = 1};
+  shape.sums = {10, 20};
+  ModelChange change{.step = 1, .blocks = {0}, .values = {1}};
+  for (const auto& turn : {std::vector<std::uint32_t>{2}, {1, 0}, {1, 1}}) {
+    change.turn = turn;
+    Broadcast broadcast;
+    EXPECT_THROW(ApplyModel(shape, change, broadcast), Error);
+    EXPECT_TRUE(broadcast.model.empty());
+  }
+  change.turn = {0, 1};
+  Broadcast broadcast;
+  ApplyModel(shape, change, broadcast);
+  EXPECT_EQ(broadcast.turn, change.turn);
 }
 
 TEST(Wire, CarriesAHello) {

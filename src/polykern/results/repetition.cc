@@ -84,6 +84,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
   result.samples = traffic.messages;
   result.uplink_numbers = traffic.largest_up;
   const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
+  result.uplink_numbers_mean = static_cast<double>(traffic.up_numbers) / messages;
   result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
   result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
   return result;

@@ -270,6 +270,8 @@ const ObjectOf<RunView>& RunFields() {
        {Truth("losses_in_unit_range"), [](Of v) -> Json { return v.result.unit_losses; }},
        {Number("client_runs_over_bound"), [](Of v) -> Json { return v.result.over_bound; }},
        {Number("uplink_numbers"), [](Of v) -> Json { return v.result.uplink_numbers; }},
+       {Number("uplink_numbers_mean", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) -> Json { return v.result.uplink_numbers_mean; }},
        {Number("uplink_bytes"), [](Of v) -> Json { return v.result.uplink_bytes; }},
        {Number("downlink_bytes"), [](Of v) -> Json { return v.result.downlink_bytes; }},
        {Number("seconds"), [](Of v) -> Json { return v.result.seconds; }},

@@ -61,6 +61,7 @@ struct RowResult {
   bool unit_losses = true;             ///< every loss lay in [0, 1]: the bound's premise
   std::size_t over_bound = 0;  ///< client runs with unit losses whose regret is above the bound
   std::uint64_t uplink_numbers = 0;   ///< most numbers any client sent in a step
+  double uplink_numbers_mean = 0;     ///< numbers per client and step
   double uplink_bytes = 0;            ///< per client and step
   double downlink_bytes = 0;          ///< per client and step
   std::uint64_t samples = 0;          ///< client-steps over all repetitions

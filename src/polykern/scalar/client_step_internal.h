@@ -82,6 +82,7 @@ class ClientStep : public CohortStep {
 // One for each algorithm.
 std::unique_ptr<CohortStep> NewPofMklStep(const Algorithm& algorithm);  // and pof-adagrad
 std::unique_ptr<CohortStep> NewPofNewtonStep(const Algorithm& algorithm);
+std::unique_ptr<CohortStep> NewPofGramStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewEveryKernelStep(
     const Algorithm& algorithm);  // ofskl, ofmkl-avg, vm-kofl
 std::unique_ptr<CohortStep> NewEmKoflStep(const Algorithm& algorithm);

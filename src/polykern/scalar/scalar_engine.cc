@@ -14,12 +14,12 @@ struct ScalarEntry {
 };
 
 constexpr ScalarEntry kScalarSteps[] = {
-    {"pof-mkl", scalar::NewPofMklStep},        {"pof-newton", scalar::NewPofNewtonStep},
-    {"pof-adagrad", scalar::NewPofMklStep},    {"ofskl", scalar::NewEveryKernelStep},
-    {"ofmkl-avg", scalar::NewEveryKernelStep}, {"vm-kofl", scalar::NewEveryKernelStep},
-    {"em-kofl", scalar::NewEmKoflStep},        {"fomd-oms", scalar::NewFomdOmsStep},
-    {"perfedavg", scalar::NewPerFedAvgStep},   {"local", scalar::NewLocalStep},
-    {"local-rls", scalar::NewLocalRlsStep},
+    {"pof-mkl", scalar::NewPofMklStep},      {"pof-newton", scalar::NewPofNewtonStep},
+    {"pof-gram", scalar::NewPofGramStep},    {"pof-adagrad", scalar::NewPofMklStep},
+    {"ofskl", scalar::NewEveryKernelStep},   {"ofmkl-avg", scalar::NewEveryKernelStep},
+    {"vm-kofl", scalar::NewEveryKernelStep}, {"em-kofl", scalar::NewEmKoflStep},
+    {"fomd-oms", scalar::NewFomdOmsStep},    {"perfedavg", scalar::NewPerFedAvgStep},
+    {"local", scalar::NewLocalStep},         {"local-rls", scalar::NewLocalRlsStep},
 };
 
 class Scalar final : public Engine {

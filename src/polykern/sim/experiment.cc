@@ -32,8 +32,9 @@ std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::ui
                        {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition)});
 }
 
-void CheckBudget(const Row& row, std::uint64_t numbers) {
-  if (numbers <= row.options.budget) return;
+void CheckBudget(const Row& row, const ModelShape& shape, std::uint64_t numbers) {
+  // Sums that a step asks for are within it on average; the server sees to that.
+  if (!shape.sums.empty() || numbers <= row.options.budget) return;
   throw Error(OptionName("budget") + " is " + std::to_string(row.options.budget) +
               ", but a client of " + row.algorithm + " sends " + std::to_string(numbers) +
               " numbers in a step");
@@ -58,7 +59,8 @@ class Execution {
         chains_(rows.size() * options.repetitions / length_) {
     for (const Row& row : rows) {
       algorithms_.push_back(MakeFor(row, stream, options.seed, 0));
-      CheckBudget(row, algorithms_.back()->shape().update_size());
+      const ModelShape& shape = algorithms_.back()->shape();
+      CheckBudget(row, shape, shape.update_size());
     }
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     threads_ = options.threads == 0 ? std::max<std::size_t>(1, cores / ranks_.local_size())
@@ -156,7 +158,7 @@ class Execution {
                         .equal_weights = !options_.carry_weights || options_.repetitions == 1,
                         .passed = [this](std::size_t steps) { progress_.steps_done += steps; }});
     if (run.divergence) run.divergence->repetition = repetition;
-    CheckBudget(rows_[row], run.traffic.largest_up);
+    CheckBudget(rows_[row], algorithm->shape(), run.traffic.largest_up);
     ++chain.next;
     if (!run.finished) {  // what follows would start from broken weights
       progress_.steps_done += (length_ - chain.next) * stream_.steps();
@@ -330,7 +332,7 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
                         step += steps;
                         if (options.after_step) options.after_step(step);
                       }});
-  CheckBudget(row, run.traffic.largest_up);
+  CheckBudget(row, algorithm.shape(), run.traffic.largest_up);
   SingleRun single;
   single.predictions = std::move(run.predictions);
   single.seconds = run.seconds / static_cast<double>(workers.size());

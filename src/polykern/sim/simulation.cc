@@ -9,10 +9,9 @@
 #include <string>
 
 #include "polykern/core/error.h"
-#include "polykern/core/exact_sum.h"
-#include "polykern/core/random.h"
 #include "polykern/sim/fingerprint_internal.h"
 #include "polykern/sim/ranks/exchange.h"
+#include "polykern/sim/stream_history.h"
 #include "polykern/sim/weight_watch.h"
 
 namespace polykern {
@@ -32,13 +31,16 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       totals_(workers.size()),
       sums_(2 * DoubleSum::kWords + 1) {
   assert(options.ranks != nullptr || clients.size() == stream.clients());
+  const Attendance attendance{options.seed, options.participation};
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
-    rounds_.emplace_back(algorithm, *options.engine);
+    histories_.push_back(std::make_unique<StreamHistory>(stream, attendance));
+    rounds_.emplace_back(algorithm, *options.engine).ReadFrom(*histories_.back());
   }
-  if (stream.clients() > ExactSum::kMaxTerms) {
+  if (stream.clients() > algorithm.most_clients()) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
-                std::to_string(ExactSum::kMaxTerms) + " fit into one step; lower " +
-                OptionName("clients"));
+                std::to_string(algorithm.most_clients()) + " fit into one step; lower " +
+                OptionName("clients") +
+                (algorithm.kept_samples() > 0 ? ", or " + OptionName("most_samples") : ""));
   }
   if (ranks_.size() > 1 && coordinator_.Sums().empty()) {
     relay_.emplace(algorithm.shape(), coordinator_, ranks_, workers.size());
@@ -52,6 +54,8 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
                         std::numeric_limits<double>::quiet_NaN());
   }
 }
+
+Simulation::~Simulation() = default;
 
 Repetition Simulation::Run(const RunOptions& options) {
   Repetition run;
@@ -81,6 +85,7 @@ void Simulation::Step() {
   const Broadcast& sent = broadcast();
   // The clients, in cohorts side by side: each predicts, learns from its label, and answers.
   for (Totals& totals : totals_) totals = {};
+  for (const auto& history : histories_) history->Begin(step());
   std::string failure;
   try {
     workers_.Run(CohortsOf(*options_.engine, clients_.size()),
@@ -108,10 +113,9 @@ void Simulation::Step() {
 SampleBlock& Simulation::Read(std::size_t first, SampleBlock& samples) const {
   const std::size_t count = std::min(options_.engine->cohort_size(), clients_.size() - first);
   stream_.Read(step(), clients_.Id(first), count, samples);
-  if (options_.participation >= 1) return samples;
+  const Attendance attendance{options_.seed, options_.participation};
   for (std::size_t k = 0; k < count; ++k) {
-    Random random(options_.seed, Purpose::kParticipation, clients_.Id(first + k), step());
-    if (random.Uniform() >= options_.participation) samples.present[k] = 0;
+    if (!attendance.Attends(clients_.Id(first + k), step())) samples.present[k] = 0;
   }
   return samples;
 }
@@ -148,8 +152,9 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
     totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
-    const std::uint64_t numbers = blocks * shape.width + shape.losses_per_update;
-    totals.traffic.Add({1, numbers, 4 * (numbers + blocks), down, numbers});
+    const std::uint64_t numbers = updates.NumbersOf(shape, i);
+    const std::uint64_t bytes = (shape.ring.bits > 32 ? 8 : 4) * numbers + 4 * blocks;
+    totals.traffic.Add({1, numbers, bytes, down, numbers});
   }
   if (algorithm_.experts() == 0) return;
   const std::size_t count = samples.present.size();

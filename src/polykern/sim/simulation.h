@@ -25,6 +25,8 @@
 
 namespace polykern {
 
+class StreamHistory;
+
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
 /// Predictions, model and all results have the same bits for any number of threads.
@@ -49,6 +51,9 @@ class Simulation {
   /// on to another simulation to carry weights over.
   Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
              const Options& options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
 
   std::size_t step() const { return static_cast<std::size_t>(broadcast().step); }
   bool done() const { return step() >= stream_.steps(); }
@@ -141,10 +146,11 @@ class Simulation {
   Scoreboard scores_;
   Traffic traffic_;
   std::uint64_t fingerprint_ = 0;
-  std::vector<ClientRound> rounds_;   // one per worker
-  std::vector<SampleBlock> samples_;  // one per worker
-  std::vector<Totals> totals_;        // one per worker
-  std::vector<std::int64_t> sums_;    // of the step: both sums of doubles, and the participants
+  std::vector<std::unique_ptr<StreamHistory>> histories_;  // one per worker
+  std::vector<ClientRound> rounds_;                        // one per worker
+  std::vector<SampleBlock> samples_;                       // one per worker
+  std::vector<Totals> totals_;                             // one per worker
+  std::vector<std::int64_t> sums_;  // of the step: both sums of doubles, and the participants
   std::vector<std::int64_t> scratch_;
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -221,6 +222,27 @@ struct Arrival {
   std::size_t inboxes = 1;  ///< that take them in turn
 };
 
+/// Everything that each client has learnt from.
+class History final : public SampleHistory {
+ public:
+  void Add(std::uint64_t client, std::span<const float> x, double y) {
+    samples_[client].push_back({{x.begin(), x.end()}, y});
+  }
+  void Read(std::uint64_t client, std::uint64_t from, std::uint64_t to, std::uint64_t learnt,
+            LearntSamples& samples) const override {
+    const auto& all = samples_[client];
+    EXPECT_EQ(learnt, all.size());
+    for (std::uint64_t i = from; i < to; ++i) {
+      samples.x.insert(samples.x.end(), all[i].first.begin(), all[i].first.end());
+      samples.y.push_back(all[i].second);
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::pair<std::vector<float>, double>>> samples_ =
+      std::vector<std::vector<std::pair<std::vector<float>, double>>>(kClients);
+};
+
 /// The clients and the server of a real algorithm.
 class Federation {
  public:
@@ -243,6 +265,7 @@ class Federation {
     for (const auto& cohort : cohorts) {
       updates.push_back(RunCohort(cohort, step, predictions));
       CheckUpdates(algorithm_.shape(), updates.back());
+      algorithm_.CheckContents(updates.back());
     }
     if (arrival.backwards) std::reverse(updates.begin(), updates.end());
     std::vector<std::unique_ptr<Inbox>> inboxes;
@@ -267,7 +290,10 @@ class Federation {
       state.push_back(states[k].data());
       labels.push_back(step.y[k]);
     }
-    const Samples samples{ids, x, state, {}};
+    for (std::size_t i = 0; i < cohort.size(); ++i) {
+      history.Add(cohort[i], std::span(x).subspan(i * kDimension, kDimension), labels[i]);
+    }
+    const Samples samples{ids, x, state, {}, &history};
     const Matrix before = states;
     step_->Predict(broadcast(), samples);
     EXPECT_EQ(states, before) << "Predict changed a state";
@@ -282,6 +308,7 @@ class Federation {
 
  public:
   Matrix states;
+  History history;
   std::unique_ptr<Server> server;
 };
 

@@ -10,6 +10,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/normal_equations.h"
+#include "polykern/core/powers.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
@@ -66,16 +67,6 @@ class NewtonInbox final : public Inbox {
   std::vector<std::size_t> next_;
   std::vector<std::size_t> order_;
 };
-
-/// base^exponent by squaring: the same bits everywhere, unlike std::pow.
-double Power(double base, std::uint64_t exponent) {
-  double power = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) power *= base;
-    base *= base;
-  }
-  return power;
-}
 
 class NewtonServer final : public Server {
  public:
@@ -179,7 +170,7 @@ class NewtonServer final : public Server {
     }
     Kernel& kernel = kernels_[i];
     // Steps without samples leave theta as it is, so forgetting them can wait till now.
-    const double keep = Power(rule_.forgetting, broadcast_.step + 1 - kernel.last);
+    const double keep = WholePower(rule_.forgetting, broadcast_.step + 1 - kernel.last);
     kernel.last = broadcast_.step + 1;
     kernel.samples = keep * kernel.samples + static_cast<double>(count);
     kernel.unsolved = keep * kernel.unsolved + static_cast<double>(count);

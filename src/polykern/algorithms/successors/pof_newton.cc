@@ -9,6 +9,7 @@
 
 #include "polykern/algorithms/shared/kernel_draw.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/private_experts.h"
 #include "polykern/algorithms/successors/newton_server.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random_features.h"
@@ -92,7 +93,9 @@ class PofNewton::Step final : public CohortStep {
         mixture_(algorithm.mixture_),
         n_(algorithm.shape_.blocks),
         width_(algorithm.shape_.width) {
-    if (algorithm.local_) private_.emplace(algorithm, *algorithm.packed_local_);
+    if (!algorithm.local_) return;
+    private_.emplace(*algorithm.local_, algorithm.outer_, algorithm.loss_, *algorithm.packed_local_,
+                     PrivateState{mixture_.StateSize(), algorithm.lasting_state()});
   }
 
  private:
@@ -143,60 +146,6 @@ class PofNewton::Step final : public CohortStep {
   std::span<double> MixtureState(std::size_t c) const {
     return {samples().state[c], mixture_.StateSize()};
   }
-
-  /// The experts that a client has for itself: each adds its correction to the federated
-  /// prediction, and a second mixture chooses among these and that.
-  class PrivateExperts {
-   public:
-    PrivateExperts(const PofNewton& algorithm, const PackedKernels& packed)
-        : algorithm_(algorithm),
-          local_(*algorithm.local_),
-          outer_(algorithm.outer_),
-          n_(outer_.experts()),
-          features_(packed) {}
-
-    /// `predictions`: the federated ones, which become those of all.
-    void Predict(const Samples& samples, std::span<double> predictions) {
-      features_.Evaluate(samples);
-      base_.assign(predictions.begin(), predictions.end());
-      f_.resize(base_.size() * n_);
-      weights_.resize(base_.size() * n_);
-      for (std::size_t c = 0; c < base_.size(); ++c) {
-        const auto f = MatrixRow(f_, c, n_);
-        const auto weights = MatrixRow(weights_, c, n_);
-        f[0] = static_cast<float>(base_[c]);
-        local_.Predict(c, base_[c], LocalState(samples, c), features_, f.subspan(1));
-        outer_.Weights(OuterState(samples, c), weights);
-        predictions[c] = outer_.Predict(weights, f);
-      }
-    }
-
-    void Learn(const Samples& samples, std::size_t c, double label) {
-      losses_.resize(n_);
-      algorithm_.loss_.Values(MatrixRow(f_, c, n_), label, losses_);
-      outer_.Learn(losses_, MatrixRow(weights_, c, n_), OuterState(samples, c));
-      local_.Learn(c, base_[c], label, features_, LocalState(samples, c), scratch_);
-    }
-
-   private:
-    std::span<double> OuterState(const Samples& samples, std::size_t c) const {
-      return {samples.state[c] + algorithm_.mixture_.StateSize(), outer_.StateSize()};
-    }
-    std::span<double> LocalState(const Samples& samples, std::size_t c) const {
-      return {samples.state[c] + algorithm_.lasting_state(), local_.StateSize()};
-    }
-
-    const PofNewton& algorithm_;
-    const LocalExperts& local_;
-    const Mixture& outer_;
-    std::size_t n_;  // the federated prediction and the local experts
-    CohortFeatures features_;
-    std::vector<double> base_;     // per client: the federated prediction
-    std::vector<float> f_;         // clients x n
-    std::vector<double> weights_;  // clients x n
-    std::vector<double> losses_;
-    std::vector<double> scratch_;
-  };
 
   const PofNewton& algorithm_;
   const Mixture& mixture_;

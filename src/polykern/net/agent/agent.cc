@@ -28,7 +28,15 @@ Agent::Agent(const AgentOptions& options)
   link_ = OpenAgentLink(options.link, *this);
 }
 
-Agent::~Agent() = default;
+/// What was learnt since the last answer waits for the next one, in the next process as well.
+Agent::~Agent() {
+  link_.reset();
+  if (path_.empty()) return;
+  try {
+    if (const auto state = rounds_->Unkept()) WriteAgentState(path_, *state);
+  } catch (const Error&) {  // as if the process had been killed
+  }
+}
 
 // The link's side.
 
@@ -124,15 +132,14 @@ bool Agent::Learn(double y, const InputPosition& position) {
   const std::lock_guard lock(mutex_);
   AgentRounds::Keep keep;
   if (!path_.empty()) keep = [this](const AgentState& state) { WriteAgentState(path_, state); };
-  std::optional<std::string> update = rounds_->Learn(y, position, keep);
-  if (!update) return false;
-  if (connected_) {
-    link_->Send(std::move(*update));
+  AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep);
+  if (connected_ && !learnt.update.empty()) {
+    link_->Send(std::move(learnt.update));
     if (report_ && version_ >= kFirstVersionWithReports) {
       link_->SendLowPriority(Encode(rounds_->status().report));
     }
   }
-  return true;
+  return learnt.learnt;
 }
 
 InputPosition Agent::position() const {

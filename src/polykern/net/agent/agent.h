@@ -40,7 +40,8 @@ struct AgentOptions {
 ///
 /// While the server is away it predicts with the newest model it has; also while the server will
 /// not have it, which it asks again from time to time. A step is answered once: labels that come
-/// before the next model are not learnt from; WaitForStep waits for it.
+/// before the next model wait for the next answer with pof-gram, and are not learnt from with other
+/// algorithms; WaitForStep waits for the model.
 /// Learn writes the state file before the update is sent, so a process may be killed at any moment:
 /// the next one resumes from there, and sends the answer again if the server has not counted it.
 ///
@@ -67,7 +68,8 @@ class Agent : private AgentLink::Handler {
   AgentPrediction Predict(std::span<const float> x);
 
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers the
-  /// step. False, and nothing is learnt, if the step is answered already or the federation is
+  /// step. If the step is answered already, pof-gram learns all the same and sends it with its next
+  /// answer. False, and nothing is learnt, with any other algorithm, or if the federation is
   /// finished. `position` is kept with the state, for the caller. Throws Error if the state cannot
   /// be written, UnusableSample if the label is so far off that the server would reject the update:
   /// then nothing is sent or learnt, and Learn may be called again, or Predict for another sample.

@@ -14,12 +14,21 @@ AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t
     : configuration(what),
       algorithm(MakeAlgorithm(what)),
       clients(*algorithm, client, 1),
+      buffer(what.problem.dimension, algorithm->kept_samples()),
       round(*algorithm),
-      score(1, algorithm->experts()) {}
+      score(1, algorithm->experts()),
+      keeps_samples(algorithm->kept_samples() > 0) {
+  round.ReadFrom(buffer);
+}
 
 AgentRounds::AgentRounds(AgentState saved, const std::string& what) {
   learner_.emplace(FromTexts(saved.configuration), saved.client);
   learner_->clients.Load(saved.private_state);
+  const LearntSamples& samples = saved.samples;
+  if (samples.x.size() != samples.y.size() * learner_->configuration.problem.dimension) {
+    throw Error(what + ": damaged; remove it to begin anew");
+  }
+  learner_->buffer.Load(saved.first_sample, samples);
   const ServerMessage model = DecodeServerMessage(saved.model);
   const auto* change = std::get_if<ModelChange>(&model);
   if (change == nullptr) throw Error(what + ": damaged; remove it to begin anew");
@@ -42,6 +51,7 @@ std::string AgentRounds::Take(const Welcome& welcome) {
   }
   uses_late_ = welcome.uses_late;
   uncounted_ = state_.update.empty() ? state_.next_step : welcome.answered;
+  counted_ = welcome.answered;
   // The last update again, unless it counts already or is of no use any more.
   const bool again =
       uncounted_ < state_.next_step && !finished_ && (uses_late_ || step + 1 == state_.next_step);
@@ -73,11 +83,15 @@ void AgentRounds::Meet(const Welcome& welcome) {
 void AgentRounds::Take(const ModelChange& change) {
   assert(learner_);
   Apply(change);
+  counted_ = std::max(counted_, change.counted);
 }
 
 std::string AgentRounds::Take(const Verdict& verdict) {
   uncounted_ = std::max(uncounted_, verdict.step + 1);  // or it never will be counted
-  if (verdict.accepted) return {};
+  if (verdict.accepted) {
+    counted_ = std::max(counted_, verdict.step + 1);
+    return {};
+  }
   ++rejected_;
   return "the server rejected the update of step " + std::to_string(verdict.step) + ": " +
          verdict.reason;
@@ -115,44 +129,68 @@ void AgentRounds::PredictAgain() {
   learner_->round.Predict(*predicted_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
 }
 
-std::optional<std::string> AgentRounds::Learn(double y, const InputPosition& position,
-                                              const Keep& keep) {
+AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, const Keep& keep) {
   assert(predicted_ != nullptr);
-  if (finished_ || !MayAnswer(*predicted_)) {
+  const bool answers = !finished_ && MayAnswer(*predicted_);
+  if (!answers && (finished_ || !learner_->keeps_samples)) {
     predicted_.reset();
     ++unlearnt_;
     return {};
   }
   const double f = learner_->round.predictions()[0];
   const std::vector<double> before = learner_->clients.Save();
+  SampleBuffer& buffer = learner_->buffer;
+  if (learner_->keeps_samples) buffer.Add(x_, y);
   try {
-    const Updates& updates = learner_->round.Learn(std::array{y});
-    CheckLearnt(updates);
-    AgentState next = state_;
-    next.next_step = updates.step + 1;
-    next.position = position;
-    next.private_state = learner_->clients.Save();
-    next.update = Encode(updates);
-    if (keep) {
-      next.model = EncodeModel(*predicted_);
-      keep(next);
+    const Updates& updates = learner_->round.Learn(std::array{y}, AnsweringNow(answers));
+    CheckLearnt(updates, answers);
+    if (answers) {
+      AgentState next = StateNow();
+      next.next_step = updates.step + 1;
+      next.position = position;
+      next.update = Encode(updates);
+      if (keep) {
+        next.model = EncodeModel(*predicted_);
+        keep(next);
+      }
+      state_ = std::move(next);
     }
-    state_ = std::move(next);
   } catch (const Error&) {  // as if Learn had not been called: it may be called again
     learner_->clients.Load(before);
+    if (learner_->keeps_samples) buffer.RemoveLast();
     PredictAgain();
     throw;
   }
+  buffer.Trim();
+  unkept_ = !answers;
   predicted_.reset();
   ++learnt_;
   Score(f, y);
-  return state_.update;
+  return {true, answers ? state_.update : ""};
+}
+
+Answering AgentRounds::AnsweringNow(bool answers) const {
+  return {.answers = answers, .last_counted = counted_ >= state_.next_step};
+}
+
+/// But for the step, the position, the update and the model.
+AgentState AgentRounds::StateNow() const {
+  AgentState now = state_;
+  now.private_state = learner_->clients.Save();
+  now.first_sample = learner_->buffer.first();
+  now.samples = learner_->buffer.Save();
+  return now;
+}
+
+std::optional<AgentState> AgentRounds::Unkept() const {
+  if (!unkept_) return {};
+  return StateNow();
 }
 
 /// What the server would not take is not sent, nor is the state that it left behind kept.
-void AgentRounds::CheckLearnt(const Updates& updates) const {
+void AgentRounds::CheckLearnt(const Updates& updates, bool answers) const {
   try {
-    CheckUpdates(learner_->round.sent_shape(), updates);
+    if (answers) CheckUpdates(learner_->round.sent_shape(), updates);
     const auto finite = [](double value) { return std::isfinite(value); };
     if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
   } catch (const Error& error) {

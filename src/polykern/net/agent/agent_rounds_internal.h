@@ -11,6 +11,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/metrics.h"
 #include "polykern/federation/client.h"
+#include "polykern/federation/sample_buffer.h"
 #include "polykern/io/input_position.h"
 #include "polykern/net/agent/agent_state.h"
 #include "polykern/net/agent/agent_status.h"
@@ -63,11 +64,19 @@ class AgentRounds {
   /// Needs a model. Throws Error for a wrong number of inputs.
   AgentPrediction Predict(std::span<const float> x);
 
-  /// Learns from the label of the last prediction, which must not be learnt yet. Returns the update
-  /// to be sent, encoded; none, and nothing is learnt, if its step is answered or the federation at
-  /// its end. `keep`, unless empty, gets the new state before anything else sees it. Throws
-  /// UnusableSample, and whatever `keep` throws: then Learn may be called again.
-  std::optional<std::string> Learn(double y, const InputPosition& position, const Keep& keep);
+  /// What became of a label.
+  struct Learnt {
+    bool learnt = false;
+    std::string update = {};  ///< to be sent, encoded; empty: the step is answered
+  };
+  /// Learns from the label of the last prediction, which must not be learnt yet, and answers its
+  /// step. If that is answered, algorithms that keep samples learn all the same, for the next
+  /// answer; others do not, and nobody does at the federation's end. `keep`, unless empty, gets the
+  /// new state with every answer, before anything else sees it. Throws UnusableSample, and whatever
+  /// `keep` throws: then Learn may be called again.
+  Learnt Learn(double y, const InputPosition& position, const Keep& keep);
+  /// The state of now, if something was learnt since the last answer; else none.
+  std::optional<AgentState> Unkept() const;
 
   /// Needs a model.
   const FederationConfiguration& configuration() const { return learner_->configuration; }
@@ -79,19 +88,25 @@ class AgentRounds {
   /// What learning needs; made when the federation is known.
   struct Learner {
     Learner(const FederationConfiguration& what, std::uint64_t client);
+    Learner(const Learner&) = delete;
+    Learner& operator=(const Learner&) = delete;
 
     FederationConfiguration configuration;
     std::unique_ptr<Algorithm> algorithm;
     Clients clients;
+    SampleBuffer buffer;
     ClientRound round;
     Scoreboard score;
+    bool keeps_samples;
   };
 
   bool MayAnswer(const Broadcast& model) const;
   void Meet(const Welcome& welcome);
   void Apply(const ModelChange& change);
   void PredictAgain();
-  void CheckLearnt(const Updates& updates) const;
+  Answering AnsweringNow(bool answers) const;
+  void CheckLearnt(const Updates& updates, bool answers) const;
+  AgentState StateNow() const;
   std::string EncodeModel(const Broadcast& model) const;
   void Score(double f, double y);
 
@@ -102,6 +117,8 @@ class AgentRounds {
   std::vector<float> x_;                        // of the last prediction
   bool uses_late_ = false;       // the server counts late updates, and says which are on its disk
   std::uint64_t uncounted_ = 0;  // the first step whose update is not known to be there
+  std::uint64_t counted_ = 0;    // 1 + the last step whose update is known to count; 0: none
+  bool unkept_ = false;          // something was learnt since the last answer
   bool finished_ = false;
   std::uint64_t learnt_ = 0;
   std::uint64_t unlearnt_ = 0;

@@ -51,9 +51,9 @@ class AgentRoundsTest : public testing::Test {
   /// Predicts and learns; the update that would be sent.
   static std::string Answer(AgentRounds& rounds, double y = 0.5) {
     rounds.Predict(kX);
-    const auto update = rounds.Learn(y, {}, {});
-    EXPECT_TRUE(update);
-    return update.value_or("");
+    const auto [learnt, update] = rounds.Learn(y, {}, {});
+    EXPECT_TRUE(learnt);
+    return update;
   }
   static std::uint64_t StepOf(const std::string& update) {
     return std::get<Updates>(DecodeClientMessage(update)).step;
@@ -90,7 +90,7 @@ TEST_F(AgentRoundsTest, PredictAndLearnAsAClientOfTheFederationDoes) {
     twin.Predict(model, client, 0, x, std::array<std::uint8_t, 1>{1});
     EXPECT_EQ(prediction.step, step);
     EXPECT_EQ(prediction.value, algorithm->loss().Predicted(twin.predictions()[0]));
-    EXPECT_EQ(rounds.Learn(y, {}, {}), Encode(twin.Learn(std::array{y})));
+    EXPECT_EQ(rounds.Learn(y, {}, {}).update, Encode(twin.Learn(std::array{y})));
     squared_error += std::pow(prediction.value - y, 2);
   }
   const AgentStatus status = rounds.status();
@@ -110,7 +110,7 @@ TEST_F(AgentRoundsTest, AnswerAStepOnce) {
   EXPECT_FALSE(rounds.HasStep());
   EXPECT_FALSE(rounds.IsCounted());
   rounds.Predict(kX);
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}), std::nullopt);
+  EXPECT_FALSE(rounds.Learn(0.5, {}, {}).learnt);
   EXPECT_EQ(rounds.status().unlearnt, 1U);
   rounds.Take(Change(6));
   EXPECT_TRUE(rounds.HasStep());
@@ -126,7 +126,7 @@ TEST_F(AgentRoundsTest, LearnWithTheModelThatPredictedWhateverCameMeanwhile) {
   const AgentPrediction prediction = rounds.Predict(kX);
   rounds.Take(Change(2));
   EXPECT_EQ(prediction.step, 1U);
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}).update, Answer(twin));
   EXPECT_TRUE(rounds.HasStep());  // the second step is not answered
 }
 
@@ -139,7 +139,7 @@ TEST_F(AgentRoundsTest, EndWithTheFederation) {
   EXPECT_TRUE(rounds.HasStep());
   EXPECT_TRUE(rounds.IsCounted());
   rounds.Predict(kX);
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}), std::nullopt);
+  EXPECT_FALSE(rounds.Learn(0.5, {}, {}).learnt);
 }
 
 TEST_F(AgentRoundsTest, RefuseSamplesOfAnotherSize) {
@@ -165,7 +165,7 @@ TEST_F(AgentRoundsTest, TakeBackWhatCannotBeLearntFrom) {
   EXPECT_EQ(rounds.status().learnt, 0U);
   EXPECT_EQ(rounds.hello().next_step, 0U);
   // The same sample may get another label, as if nothing had happened.
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}).update, Answer(twin));
 }
 
 TEST_F(AgentRoundsTest, LearnNothingThatIsNotKept) {
@@ -177,7 +177,7 @@ TEST_F(AgentRoundsTest, LearnNothingThatIsNotKept) {
   const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
   EXPECT_EQ(MessageOf([&] { rounds.Learn(0.5, {}, no_room); }), "the disk is full");
   EXPECT_EQ(rounds.hello().next_step, 0U);
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}), Answer(twin));
+  EXPECT_EQ(rounds.Learn(0.5, {}, {}).update, Answer(twin));
 }
 
 TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
@@ -186,7 +186,7 @@ TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
   const auto keep = [&](const AgentState& state) { kept = state; };
   first.Take(WelcomeAt(0));
   first.Predict(kX);
-  const auto update = first.Learn(0.9, {.line = 4, .bytes = 40, .sum = 400}, keep);
+  const std::string update = first.Learn(0.9, {.line = 4, .bytes = 40, .sum = 400}, keep).update;
   EXPECT_EQ(kept.update, update);
   EXPECT_EQ(kept.next_step, 1U);
 
@@ -302,6 +302,107 @@ TEST_F(AgentRoundsTest, KeepTheirModelWhenAChangeDoesNotFit) {
   AgentRounds twin;
   twin.Take(WelcomeAt(1));
   EXPECT_EQ(rounds.Predict(kX).value, twin.Predict(kX).value);
+}
+
+/// An agent of pof-gram, which keeps its samples.
+class KeepingRoundsTest : public AgentRoundsTest {
+ protected:
+  KeepingRoundsTest() {
+    configuration.algorithm = "pof-gram";
+    configuration.options.experts = Experts::kFederated;
+    algorithm = MakeAlgorithm(configuration);
+  }
+  ModelChange Turn(std::uint64_t step, std::uint64_t counted) const {
+    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3, 4});
+    change.turn = {1};
+    change.counted = counted;
+    return change;
+  }
+  Welcome WelcomeTo(std::uint64_t step) const {
+    Welcome welcome = WelcomeAt(0);
+    welcome.model = Turn(step, 0);
+    return welcome;
+  }
+  static Updates Sent(const std::string& update) {
+    return std::get<Updates>(DecodeClientMessage(update));
+  }
+  /// Labels that come while there is no step to answer.
+  static void LearnMore(AgentRounds& rounds, std::initializer_list<double> labels) {
+    for (const double y : labels) {
+      rounds.Predict(kX);
+      const auto [learnt, update] = rounds.Learn(y, {}, {});
+      EXPECT_TRUE(learnt);
+      EXPECT_EQ(update, "");
+    }
+  }
+};
+
+TEST_F(KeepingRoundsTest, SendLabelsThatCameFasterThanStepsWithTheNextAnswer) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeTo(0));
+  EXPECT_EQ(Sent(Answer(rounds)).samples, std::vector<std::uint64_t>{1});
+  LearnMore(rounds, {0.2, 0.4, 0.9});
+  rounds.Take(Turn(1, 1));
+  const Updates sent = Sent(Answer(rounds));
+  EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{4});
+  EXPECT_EQ(sent.fresh[0].samples, 4U);
+  EXPECT_EQ(rounds.status().learnt, 5U);
+  EXPECT_EQ(rounds.status().unlearnt, 0U);
+}
+
+TEST_F(KeepingRoundsTest, SendAgainWhatTheServerDidNotCount) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeTo(0));
+  Answer(rounds, 0.3);
+  rounds.Take(Turn(1, 0));  // it came too late
+  const Updates sent = Sent(Answer(rounds, 0.6));
+  EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{2});
+  rounds.Take(Turn(2, 2));
+  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{1});
+}
+
+TEST_F(KeepingRoundsTest, SendAgainWhatWasRejectedWhereLateUpdatesCount) {
+  AgentRounds rounds;
+  Welcome welcome = WelcomeTo(0);
+  welcome.uses_late = true;
+  rounds.Take(welcome);
+  Answer(rounds, 0.3);
+  rounds.Take(Turn(1, 0));
+  LearnMore(rounds, {0.1});  // its fate is not known yet
+  rounds.Take(Verdict{0, false, "no"});
+  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{3});
+  rounds.Take(Turn(2, 0));
+  rounds.Take(Verdict{1, true});
+  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{1});
+}
+
+TEST_F(KeepingRoundsTest, GoOnWithTheirSamplesAfterAStop) {
+  AgentRounds whole;
+  whole.Take(WelcomeTo(0));
+  AgentState kept;
+  whole.Predict(kX);
+  whole.Learn(0.4, {}, [&](const AgentState& state) { kept = state; });
+  EXPECT_FALSE(whole.Unkept());
+  EXPECT_EQ(kept.samples.y, std::vector<double>{0.4});
+  LearnMore(whole, {0.1, 0.8});
+  ASSERT_TRUE(whole.Unkept());
+  EXPECT_EQ(whole.Unkept()->samples.y, (std::vector<double>{0.4, 0.1, 0.8}));
+  AgentRounds again(*whole.Unkept(), "state");
+  Welcome welcome = WelcomeTo(1);
+  welcome.answered = 1;
+  EXPECT_EQ(again.Take(welcome), "");
+  whole.Take(Turn(1, 1));
+  EXPECT_EQ(Answer(again, 0.5), Answer(whole, 0.5));
+}
+
+TEST_F(KeepingRoundsTest, AreAsIfNothingHadHappenedWhenAStateCannotBeWritten) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeTo(0));
+  rounds.Predict(kX);
+  const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
+  EXPECT_THROW(rounds.Learn(0.5, {}, no_room), Error);
+  EXPECT_THROW(rounds.Learn(0.5, {}, no_room), Error);
+  EXPECT_EQ(Sent(rounds.Learn(0.5, {}, {}).update).samples, std::vector<std::uint64_t>{1});
 }
 
 }  // namespace

@@ -12,8 +12,9 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kFormat = 3;
 constexpr std::uint32_t kFirstFormatWithInput = 2;
+constexpr std::uint32_t kFirstFormatWithSamples = 3;
 
 std::string SumOf(const std::string& bytes) {
   const auto sum = Sha256(std::as_bytes(std::span(bytes)));
@@ -43,6 +44,13 @@ std::string SumOf(const v1::AgentState& message) {
     add(std::to_string(message.input_bytes()));
     add(std::to_string(message.input_sum()));
   }
+  if (message.format() >= kFirstFormatWithSamples) {
+    add(std::to_string(message.first_sample()));
+    add({reinterpret_cast<const char*>(message.sample_inputs().data()),
+         static_cast<std::size_t>(message.sample_inputs_size()) * sizeof(float)});
+    add({reinterpret_cast<const char*>(message.sample_labels().data()),
+         static_cast<std::size_t>(message.sample_labels_size()) * sizeof(double)});
+  }
   return SumOf(all);
 }
 
@@ -50,7 +58,8 @@ std::string SumOf(const v1::AgentState& message) {
 
 void WriteAgentState(const std::string& path, const AgentState& state) {
   v1::AgentState message;
-  message.set_format(kFormat);
+  // Without samples an older program can read it.
+  message.set_format(state.samples.y.empty() ? kFirstFormatWithInput : kFormat);
   message.mutable_configuration()->insert(state.configuration.begin(), state.configuration.end());
   message.set_client(state.client);
   message.set_answered(state.next_step);
@@ -60,6 +69,11 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   message.mutable_weights()->Add(state.private_state.begin(), state.private_state.end());
   message.set_update(state.update);
   message.set_model(state.model);
+  if (!state.samples.y.empty()) {
+    message.set_first_sample(state.first_sample);
+    message.mutable_sample_inputs()->Add(state.samples.x.begin(), state.samples.x.end());
+    message.mutable_sample_labels()->Add(state.samples.y.begin(), state.samples.y.end());
+  }
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
 }
@@ -83,7 +97,10 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
                     {message.position(), message.input_bytes(), message.input_sum()},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
-                    message.model()};
+                    message.model(),
+                    message.first_sample(),
+                    {{message.sample_inputs().begin(), message.sample_inputs().end()},
+                     {message.sample_labels().begin(), message.sample_labels().end()}}};
 }
 
 }  // namespace polykern

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/sample_history.h"
 #include "polykern/io/input_position.h"
 #include "polykern/net/configuration.h"
 
@@ -19,6 +20,8 @@ struct AgentState {
   std::vector<double> private_state = {};  ///< Clients::Save
   std::string update = {};                 ///< the answer to the step before, encoded
   std::string model = {};                  ///< the model it learnt with, encoded: every block
+  std::uint64_t first_sample = 0;          ///< SampleBuffer::first, and Save
+  LearntSamples samples = {};
 };
 
 /// Replaces the file as a whole (ReplaceFile), readable by its owner alone. Throws Error.

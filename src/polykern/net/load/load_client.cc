@@ -73,7 +73,9 @@ void LoadClient::Take(std::string_view bytes) {
 void LoadClient::Meet(const Welcome& welcome) {
   algorithm_ = &shared_.AlgorithmOf(welcome.configuration);
   client_.emplace(*algorithm_, welcome.client, 1);
+  buffer_.emplace(shared_.dimension, algorithm_->kept_samples());
   round_.emplace(*algorithm_);
+  round_->ReadFrom(*buffer_);
   x_.resize(shared_.dimension);
   const std::lock_guard lock(shared_.mutex);
   ++shared_.welcomed;
@@ -102,7 +104,11 @@ std::string LoadClient::Learn(std::uint64_t step) {
     sum += uniform;
   }
   round_->Predict(model_, *client_, 0, x_, std::array<std::uint8_t, 1>{1});
-  return Encode(round_->Learn(std::array{0.5 + 0.5 * std::sin(sum)}));
+  const double y = 0.5 + 0.5 * std::sin(sum);
+  buffer_->Add(x_, y);
+  std::string update = Encode(round_->Learn(std::array{y}));
+  buffer_->Trim();
+  return update;
 }
 
 /// A model came, and so much is sent; 0: nothing.

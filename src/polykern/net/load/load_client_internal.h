@@ -14,6 +14,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/federation/client.h"
+#include "polykern/federation/sample_buffer.h"
 #include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/load/load_figures.h"
@@ -76,6 +77,7 @@ class LoadClient final : private ClientStream::Handler {
   // The reader's alone.
   const Algorithm* algorithm_ = nullptr;
   std::optional<Clients> client_;
+  std::optional<SampleBuffer> buffer_;
   std::optional<ClientRound> round_;
   Broadcast model_;
   std::vector<float> x_;

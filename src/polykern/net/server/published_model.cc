@@ -11,6 +11,8 @@
 namespace polykern {
 namespace {
 
+constexpr std::uint32_t kFirstVersionWithSums = 4;
+
 /// To the bit.
 bool SameBlock(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
@@ -55,6 +57,11 @@ std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
   if (version <= kLastVersionWithEveryOption && !too_new_.empty()) {
     return Ending{Ending::Kind::kVersion, too_new_};
   }
+  if (!shape_.sums.empty() && version < kFirstVersionWithSums) {
+    return Ending{Ending::Kind::kVersion, "this federation's algorithm is newer than version " +
+                                              std::to_string(version) +
+                                              " of the protocol: update this client"};
+  }
   return {};
 }
 
@@ -69,6 +76,7 @@ std::string PublishedModel::WelcomeTo(std::uint32_t version, std::uint64_t clien
                   next_step,
                   uses_late};
   welcome.model.finished = finished();
+  welcome.model.counted = shape_.sums.empty() ? 0 : next_step;
   return Encode(welcome);
 }
 

@@ -8,9 +8,18 @@ namespace polykern {
 namespace {
 
 /// The coordinator where the store is, if rounds with these options can go on there.
+void CheckNumber(const RoundsOptions& options, const Algorithm& algorithm) {
+  const std::size_t most = options.roster.empty() ? options.most_clients : options.roster.size();
+  if (most <= algorithm.most_clients()) return;
+  throw Error(std::to_string(most) + " clients are too many for sums that stay exact: at most " +
+              std::to_string(algorithm.most_clients()) + "; lower " + OptionName("max_clients") +
+              " or " + OptionName("most_samples"));
+}
+
 Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsOptions& options,
                    const StoreContents& contents) {
   CheckRounds(options, algorithm.name(), contents.clients);
+  CheckNumber(options, algorithm);
   Coordinator coordinator(algorithm, contents.clients.size());
   store.CheckRoom(coordinator.Save().size());
   if (options.uses_late()) coordinator.TakeLateUpdates();
@@ -56,7 +65,8 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       coordinator_(Resume(algorithm, store, options, contents)),
       published_(algorithm.shape(), contents.configuration, options.steps,
                  coordinator_.broadcast()),
-      members_(options_, contents.clients, published_.step()) {
+      members_(options_, contents.clients, published_.step()),
+      keeps_samples_(algorithm.kept_samples() > 0) {
   std::vector<std::string> added;
   for (std::size_t k = contents.clients.size(); k < members_.size(); ++k) {
     added.push_back(members_[k].name);
@@ -235,6 +245,9 @@ Outgoing Rounds::Take(SessionId session) {
   if (link->sent == published_.step()) return {};
   auto message = published_.ChangeSince(link->sent);
   link->sent = published_.step();
+  if (keeps_samples_) {
+    return sent(WithCounted(*message, members_[*link->client].stored_next_step));
+  }
   return {std::move(message), {}};
 }
 
@@ -276,6 +289,7 @@ void Rounds::Commit(Time now) {
 void Rounds::EndStep() {
   try {
     coordinator_.Commit();
+    for (const std::string& what : coordinator_.discarded()) Log("", "discarded", what);
   } catch (const Error& error) {
     counts_.failure = error;
     return;

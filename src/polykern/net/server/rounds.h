@@ -105,6 +105,7 @@ class Rounds {
   Coordinator coordinator_;
   PublishedModel published_;
   Membership members_;
+  const bool keeps_samples_;  // clients must know whether what they sent counted
   Links links_;
   Phase phase_ = Phase::kCollecting;
   std::vector<CountedUpdate> counted_;  // in the open step

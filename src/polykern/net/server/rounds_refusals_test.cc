@@ -60,14 +60,14 @@ TEST_F(RoundsOfAFederation, GiveOlderClientsEveryOptionThatTheyKnow) {
 
 TEST_F(RoundsOfAFederation, RefuseOlderClientsByTheNameOfWhatIsTooNewForThem) {
   ConfigurationTexts texts = ToTexts(configuration_);
-  texts["burst"] = "21";
+  texts["hue"] = "21";
   store_ = OpenStore("memory:", texts);
   rounds_.emplace(*algorithm_, *store_, options_);
   const auto refused = EndOf(Join("a", {.version = 2, .next_step = 0}));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->kind, Ending::Kind::kVersion);
-  EXPECT_THAT(refused->reason, HasSubstr("burst ('21') is newer than version 2"));
-  EXPECT_EQ(Expect<Welcome>(Join("b")).configuration.at("burst"), "21");
+  EXPECT_THAT(refused->reason, HasSubstr("hue ('21') is newer than version 2"));
+  EXPECT_EQ(Expect<Welcome>(Join("b")).configuration.at("hue"), "21");
 }
 
 TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {

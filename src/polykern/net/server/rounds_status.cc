@@ -20,6 +20,10 @@ std::string NameOf(Rule rule) {
       return "numbers";
     case Rule::kNorm:
       return "norm";
+    case Rule::kCounts:
+      return "counts";
+    case Rule::kSums:
+      return "sums";
     case Rule::kEnded:
       return "ended";
     case Rule::kMessage:

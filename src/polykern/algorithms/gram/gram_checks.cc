@@ -1,0 +1,88 @@
+#include <cmath>
+#include <string>
+
+#include "polykern/algorithms/broken_rule.h"
+#include "polykern/algorithms/gram/gram_server.h"
+
+namespace polykern {
+namespace {
+
+/// What the sums of one client say.
+class SumsOfClient {
+ public:
+  SumsOfClient(const GramGrid& grid, std::size_t expert, std::span<const std::uint64_t> numbers)
+      : width_(grid.WidthOf(expert)), numbers_(numbers) {}
+
+  double Square(std::size_t i) const { return At(GramGrid::RowStart(width_, i)); }
+  double SquaredLabels() const { return At(GramGrid::EquationsSize(width_)); }
+  std::size_t width() const { return width_; }
+  double Weight(std::size_t i) const { return At(GramGrid::EquationsSize(width_) + 1 + i); }
+
+ private:
+  double At(std::size_t i) const {
+    return static_cast<double>(static_cast<std::int64_t>(numbers_[i])) * GramGrid::kUnit;
+  }
+
+  std::size_t width_;
+  std::span<const std::uint64_t> numbers_;
+};
+
+/// What is wrong with them; null: nothing.
+const char* Fault(const GramGrid& grid, const SumsOfClient& sums, double samples) {
+  const auto features = static_cast<double>(grid.features());
+  // A pair's squares add up to 1 / D; each feature may be half a unit off, and a little as a float.
+  const double tolerance = samples * 4 * std::sqrt(GramGrid::kUnit / features);
+  for (std::size_t j = 0; j < sums.width(); j += 2) {
+    const double sine = sums.Square(j);
+    const double cosine = sums.Square(j + 1);
+    if (sine < 0 || cosine < 0) return "a sum of squares is negative";
+    if (std::abs(sine + cosine - samples / features) > tolerance) {
+      return "its features do not have the length that so many samples have";
+    }
+  }
+  const double squares = sums.SquaredLabels();
+  if (squares < 0 || squares > samples / 4 * (1 + 1e-4)) return "its labels are out of their range";
+  double all = 0;
+  for (std::size_t i = 0; i < grid.experts(); ++i) {
+    if (sums.Weight(i) < 0) return "a weight is negative";
+    all += sums.Weight(i);
+  }
+  const double rounding = GramGrid::kUnit * static_cast<double>(grid.experts());
+  if (std::abs(all - 1) > rounding) return "its weights do not sum to 1";
+  return nullptr;
+}
+
+}  // namespace
+
+void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates) {
+  auto numbers = std::span<const std::uint64_t>(updates.integers);
+  for (std::size_t c = 0; c < updates.size(); ++c) {
+    const auto refuse = [&](Rule rule, const std::string& why) {
+      throw BrokenRule(rule, "the update of client " + std::to_string(updates.clients[c]) +
+                                 " for step " + std::to_string(updates.step) +
+                                 " was rejected: " + why);
+    };
+    for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
+      const std::size_t expert = updates.blocks[at];
+      const std::uint64_t samples = updates.samples[at];
+      if (samples > most_samples) {
+        refuse(Rule::kCounts, "it sums " + std::to_string(samples) + " samples, at most " +
+                                  std::to_string(most_samples) + " are allowed");
+      }
+      const SumsOfClient sums(grid, expert, numbers);
+      if (const char* fault = Fault(grid, sums, static_cast<double>(samples))) {
+        refuse(Rule::kSums,
+               "the sums of expert " + std::to_string(expert) + " cannot be: " + fault);
+      }
+      numbers = numbers.subspan(grid.NumbersOf(expert));
+    }
+    const SampleCount& fresh = updates.fresh[c];
+    if (fresh.unknowns < fresh.samples || fresh.samples > GramGrid::kMostSamples ||
+        fresh.unknowns > GramGrid::kMostSamples) {
+      refuse(Rule::kCounts, "it says to have learnt from " + std::to_string(fresh.samples) +
+                                " samples with " + std::to_string(fresh.unknowns) + " unknowns");
+    }
+  }
+}
+
+}  // namespace polykern

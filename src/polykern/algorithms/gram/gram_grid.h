@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "polykern/algorithms/messages.h"
+#include "polykern/algorithms/options.h"
+
+namespace polykern {
+
+/// The experts of pof-gram: every kernel of its bank with its first D features, for several D. Each
+/// is also a kind of sums that clients send: over samples (z, y), z the first 2D numbers of the
+/// kernel's features, sine and cosine in turn,
+///   A = sum z z', the upper triangle row by row, each row followed by its entry of b = sum y z;
+///   sum y^2; and the client's weights of all experts.
+/// All D of a kernel have the features of one bank, so the sums of a larger D hold those of every
+/// smaller one. Immutable: threads may share it.
+class GramGrid {
+ public:
+  /// What the sizes of kernels are chosen from.
+  static constexpr std::size_t kSizes[] = {5, 10, 21, 45, 100};
+  /// Of the labels' range: what is predicted before anything is known, and what labels count from.
+  static constexpr double kMiddle = 0.5;
+  /// Features are rounded to multiples of 2^-18, so products are multiples of this, and sums exact.
+  static constexpr double kUnit = 0x1p-36;
+  /// Sums over so many samples stay within 64 bits: a label's square is at most 1/4.
+  static constexpr std::uint64_t kMostSamples = (std::uint64_t{1} << 29) - 1;
+
+  /// Every size of kSizes up to `features`, the bank's.
+  GramGrid(std::size_t kernels, std::size_t features);
+
+  /// The largest size of which a client may send the sums at once; 0: not even the smallest.
+  static std::size_t LargestSize(std::size_t kernels, const AlgorithmOptions& options);
+
+  std::size_t kernels() const { return kernels_; }
+  std::size_t sizes() const { return sizes_.size(); }
+  std::size_t experts() const { return kernels_ * sizes(); }
+  std::size_t features() const { return sizes_.back(); }  ///< of the bank
+
+  std::size_t KernelOf(std::size_t expert) const { return expert / sizes(); }
+  std::size_t SizeOf(std::size_t expert) const { return sizes_[expert % sizes()]; }  ///< D
+  std::size_t WidthOf(std::size_t expert) const { return 2 * SizeOf(expert); }       ///< F
+  /// Is there the same kernel with fewer features? It is the expert before.
+  bool HasSmaller(std::size_t expert) const { return expert % sizes() > 0; }
+
+  /// Numbers of A and b.
+  static std::size_t EquationsSize(std::size_t width) { return width * (width + 3) / 2; }
+  /// Where row i of A begins among them; its entry of b is the last of the row.
+  static std::size_t RowStart(std::size_t width, std::size_t i) {
+    return i * (width + 1) - i * (i - 1) / 2;
+  }
+  /// Numbers of an expert's sums: A, b, the sum of y^2, the weights.
+  std::size_t NumbersOf(std::size_t expert) const {
+    return EquationsSize(WidthOf(expert)) + 1 + experts();
+  }
+
+  /// The model has a block for each kernel: theta of its sizes one after the other, sines first.
+  std::size_t model_width() const { return model_width_; }
+  std::size_t ThetaStart(std::size_t expert) const {
+    return KernelOf(expert) * model_width_ + theta_start_[expert % sizes()];
+  }
+  /// Of the model and the messages; `most_numbers`: in one message.
+  ModelShape Shape(std::size_t most_numbers) const;
+
+ private:
+  std::size_t kernels_;
+  std::vector<std::size_t> sizes_;
+  std::vector<std::size_t> theta_start_;  // per size, within a kernel's block
+  std::size_t model_width_ = 0;
+};
+
+}  // namespace polykern

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/messages.h"
+
+namespace polykern {
+
+struct GramRules {
+  double budget = 1000;     ///< numbers that a client may send per step, on average
+  double burst = 21;        ///< steps whose budgets it may save up
+  double disclosure = 0.5;  ///< numbers that are sent for each unknown of the samples, at most
+  double exploration = 0.05;
+};
+
+/// Whose sums the clients send, and when. Two buckets allow it: the uplink's, into which a budget
+/// flows with every step, and that of disclosure, into which every sample's unknowns flow. What is
+/// sent is taken out of both. Of the experts that both can pay for, the next one is the one with
+/// the most weight times news per number. Pure: the same calls give the same bits. One thread.
+class GramSchedule {
+ public:
+  /// A sum over fewer samples is not asked for.
+  static constexpr double kLeastSamples = 32;
+
+  GramSchedule(const GramGrid& grid, const GramRules& rules);
+
+  /// A step ended in which the clients learnt from so many samples more.
+  void Learnt(const SampleCount& fresh);
+  /// The sums of an expert came, over so many samples that it did not have; with them the sum of
+  /// the clients' weights.
+  void Released(std::size_t expert, double samples, std::span<const double> weights);
+  /// What the next step asks for, upwards: expects as many samples in it as in the last one. To be
+  /// called once per step.
+  std::vector<std::uint32_t> NextTurn();
+
+  /// Samples in an expert's sums; 0: it never had a turn.
+  double Samples(std::size_t expert) const { return samples_[expert]; }
+
+  static std::size_t SavedSize(const GramGrid& grid) { return kNumbers + 2 * grid.experts(); }
+  void Save(std::span<double> saved) const;
+  void Load(std::span<const double> saved);
+
+ private:
+  static constexpr std::size_t kNumbers = 7;
+
+  double Priority(std::size_t expert, double pending) const;
+
+  const GramGrid& grid_;
+  GramRules rules_;
+  double deepest_ = 0;  // what the bucket of disclosure holds at most
+  double uplink_ = 0;
+  double disclosure_ = 0;
+  double sent_ = 0;  // numbers of all turns
+  double learnt_ = 0;
+  double unknowns_ = 0;
+  double last_learnt_ = 0;  // in the last step
+  double last_unknowns_ = 0;
+  std::vector<double> samples_;  // per expert: in its sums
+  std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
+};
+
+}  // namespace polykern

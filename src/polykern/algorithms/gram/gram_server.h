@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/gram_schedule.h"
+
+namespace polykern {
+
+/// Settings of the server.
+struct GramServerRule {
+  double ridge = 1e-4;    ///< of features of length 1, > 0
+  double forgetting = 1;  ///< what each step leaves of the samples before it, in (0, 1]
+  GramRules schedule = {};
+};
+
+/// Throws BrokenRule unless the sums of each update can be those of as many samples as it says,
+/// at most `most_samples`: no negative square, pairs of sine and cosine that add up to their
+/// length, labels within their range, weights that sum to 1. The updates must have passed
+/// CheckUpdates.
+void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates);
+
+/// pof-gram's server: adds up the sums that the clients send and solves the ridge regression of the
+/// experts whose turn it was, whatever the number of clients. The broadcast says whose turn is
+/// next. Sums that cannot be those of any samples are discarded as a whole, and the model stays as
+/// it is. Saves the schedule, the turn, and expert by expert the equations, theta and the last step
+/// with samples. The grid must outlive it.
+std::unique_ptr<Server> NewGramServer(const GramGrid& grid, const GramServerRule& rule);
+
+}  // namespace polykern

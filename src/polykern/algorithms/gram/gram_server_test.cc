@@ -1,0 +1,190 @@
+#include "polykern/algorithms/gram/gram_server.h"
+
+#include <cmath>
+
+#include "polykern/algorithms/gram/gram_sums.h"
+#include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using twin::Vector;
+
+constexpr double kRidge = 0.01;
+
+/// Clients with 20 samples each that answer whatever a server asks for.
+class GramServers : public testing::Test {
+ protected:
+  GramServers() {
+    rule_.ridge = kRidge;
+    weights_.assign(grid_.experts(), 1 / static_cast<double>(grid_.experts()));
+    Random random(9, Purpose::kTest);
+    for (LearntSamples& own : samples_) {
+      for (int i = 0; i < 20; ++i) {
+        for (std::size_t j = 0; j < twin::kDimension; ++j) {
+          own.x.push_back(static_cast<float>(random.Uniform()));
+        }
+        own.y.push_back(0.5 + 0.4 * std::sin(4 * static_cast<double>(own.x.back())));
+      }
+    }
+  }
+
+  /// What client k sends of these experts, over all its samples.
+  Updates Answer(std::uint64_t k, const std::vector<std::uint32_t>& turn) {
+    Updates updates;
+    updates.clients = {k};
+    updates.first = {0, turn.size()};
+    updates.blocks = turn;
+    for (const std::uint32_t expert : turn) {
+      sums_.Append(expert, samples_[k], weights_, updates.integers);
+      updates.samples.push_back(20);
+    }
+    updates.fresh = {{20, 80}};
+    return updates;
+  }
+  void Step(Server& server, const std::vector<Updates>& updates, std::size_t inboxes = 1) {
+    std::vector<std::unique_ptr<Inbox>> all;
+    for (std::size_t i = 0; i < inboxes; ++i) all.push_back(server.NewInbox());
+    for (std::size_t i = 0; i < updates.size(); ++i) all[i % inboxes]->Add(updates[i]);
+    server.Commit(all, updates.size());
+  }
+  std::vector<Updates> Answers(const std::vector<std::uint32_t>& turn) {
+    std::vector<Updates> updates;
+    for (std::uint64_t k = 0; k < kClients; ++k) updates.push_back(Answer(k, turn));
+    return updates;
+  }
+  std::span<const float> Theta(const Server& server, std::size_t expert) const {
+    return std::span(server.broadcast().model)
+        .subspan(grid_.ThetaStart(expert), grid_.WidthOf(expert));
+  }
+  /// (6) with the first D features of an expert, as long as a kernel with D has them.
+  Vector Z(std::size_t expert, std::span<const float> x) const {
+    const Vector all = twin::FeaturesOf(bank_, grid_.KernelOf(expert), Vector(x.begin(), x.end()));
+    const std::size_t size = grid_.SizeOf(expert);
+    Vector z;
+    for (std::size_t j = 0; j < 2 * size; ++j) {
+      z.push_back(all[j < size ? j : 21 + j - size] * std::sqrt(21.0 / static_cast<double>(size)));
+    }
+    return z;
+  }
+
+  static constexpr std::size_t kClients = 5;
+  KernelBank bank_{MakeDictionary("gaussian", 2), twin::kDimension, 21, 5};
+  GramGrid grid_{2, 21};
+  QuarteredKernels kernels_{bank_};
+  GramSums sums_{grid_, kernels_};
+  GramServerRule rule_;
+  Vector weights_;
+  std::vector<LearntSamples> samples_ = std::vector<LearntSamples>(kClients);
+};
+
+TEST_F(GramServers, SolveTheRidgeRegressionOfAllSamples) {
+  const auto server = NewGramServer(grid_, rule_);
+  Step(*server, Answers({1, 5}));
+  EXPECT_THAT(server->discarded(), IsEmpty());
+  for (const std::size_t expert : {0U, 1U, 3U, 4U, 5U}) {
+    std::vector<twin::Weighted> all;
+    for (const LearntSamples& own : samples_) {
+      for (std::size_t i = 0; i < own.y.size(); ++i) {
+        all.push_back({Z(expert, std::span(own.x).subspan(i * twin::kDimension, twin::kDimension)),
+                       own.y[i] - 0.5});
+      }
+    }
+    Vector expected = twin::RidgeSolution(all, kRidge, grid_.WidthOf(expert));
+    // The model is for features of the bank's length.
+    for (double& each : expected) {
+      each *= std::sqrt(21.0 / static_cast<double>(grid_.SizeOf(expert)));
+    }
+    // Features are off by 2^-19 of 0.22, and the ridge makes that 1 / (2 sqrt(0.01)) times 10.
+    EXPECT_LT(twin::RelativeError(Theta(*server, expert), expected), 2e-3) << expert;
+  }
+  EXPECT_THAT(Theta(*server, 2), testing::Each(0)) << "it had no turn";
+}
+
+TEST_F(GramServers, ForgetWhatIsOld) {
+  rule_.forgetting = 0.5;
+  const auto server = NewGramServer(grid_, rule_);
+  const auto once = NewGramServer(grid_, rule_);
+  Step(*server, {Answer(0, {0})});
+  for (int step = 0; step < 60; ++step) Step(*server, {Answer(1, {3})});
+  Step(*server, {Answer(2, {0})});
+  Step(*once, {Answer(2, {0})});
+  EXPECT_THAT(Theta(*server, 0), testing::ElementsAreArray(Theta(*once, 0)));
+}
+
+TEST_F(GramServers, HaveTheSameBitsInAnyOrderAndInboxes) {
+  const auto one = NewGramServer(grid_, rule_);
+  const auto other = NewGramServer(grid_, rule_);
+  std::vector<Updates> updates = Answers({0, 2, 4});
+  Step(*one, updates);
+  std::ranges::reverse(updates);
+  Step(*other, updates, 3);
+  EXPECT_EQ(one->Save(), other->Save());
+  EXPECT_EQ(one->broadcast().model, other->broadcast().model);
+}
+
+TEST_F(GramServers, AddUpWhatOthersHold) {
+  const auto one = NewGramServer(grid_, rule_);
+  const auto other = NewGramServer(grid_, rule_);
+  for (int step = 0; step < 3; ++step) {  // until there is a turn
+    Step(*one, Answers(one->broadcast().turn));
+    Step(*other, Answers(other->broadcast().turn));
+  }
+  const std::vector<std::uint32_t> turn = one->broadcast().turn;
+  ASSERT_THAT(turn, testing::Not(IsEmpty()));
+  std::vector<std::unique_ptr<Inbox>> here;
+  here.push_back(one->NewInbox());
+  std::vector<std::unique_ptr<Inbox>> there;
+  there.push_back(one->NewInbox());
+  const auto updates = Answers(turn);
+  for (std::size_t i = 0; i < updates.size(); ++i) (i < 2 ? here : there)[0]->Add(updates[i]);
+  const auto sums = here[0]->Sums();
+  const auto more = there[0]->Sums();
+  ASSERT_EQ(sums.size(), more.size());
+  for (std::size_t s = 0; s < sums.size(); ++s) {
+    for (std::size_t i = 0; i < sums[s].size(); ++i) sums[s][i] += more[s][i];
+  }
+  one->Commit(here, updates.size());
+  Step(*other, updates);
+  EXPECT_EQ(one->Save(), other->Save());
+}
+
+TEST_F(GramServers, DiscardSumsThatNoSamplesHave) {
+  const auto server = NewGramServer(grid_, rule_);
+  Step(*server, Answers({0}));
+  const std::vector<float> before = server->broadcast().model;
+  auto updates = Answers({0, 1});
+  // A product of two features that is larger than their squares allow: each number alone could be.
+  updates[3].integers[1] += 3ULL << 36U;
+  Step(*server, updates);
+  ASSERT_EQ(server->discarded().size(), 1U);
+  EXPECT_THAT(server->discarded()[0], HasSubstr("expert 0 at step 1"));
+  // Expert 1 is right, and holds what expert 0 should have got.
+  EXPECT_NE(server->broadcast().model, before);
+  Step(*server, Answers({3}));
+  EXPECT_THAT(server->discarded(), IsEmpty());
+}
+
+TEST_F(GramServers, DiscardedSumsChangeNothing) {
+  const auto server = NewGramServer(grid_, rule_);
+  Step(*server, Answers({0}));
+  const std::vector<float> before = server->broadcast().model;
+  auto updates = Answers({3});
+  updates[0].integers[1] -= 7ULL << 36U;
+  Step(*server, updates);
+  EXPECT_EQ(server->discarded().size(), 1U);
+  EXPECT_EQ(server->broadcast().model, before);
+}
+
+TEST_F(GramServers, RefuseStatesOfOtherSettings) {
+  const auto server = NewGramServer(grid_, rule_);
+  const GramGrid other(2, 10);
+  EXPECT_THAT([&] { server->Load(1, NewGramServer(other, rule_)->Save()); },
+              testing::ThrowsMessage<Error>(HasSubstr("other settings")));
+}
+
+}  // namespace
+}  // namespace polykern

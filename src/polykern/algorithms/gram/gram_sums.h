@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/sample_history.h"
+#include "polykern/algorithms/shared/cohort_features.h"
+#include "polykern/core/kernel_bank.h"
+#include "polykern/core/normal_equations.h"
+#include "polykern/core/packed_kernels.h"
+
+namespace polykern {
+
+/// The kernels of a bank one by one, each cut into quarters of its features, which fill the vectors
+/// that EvaluateKernels works with. Immutable: threads may share it.
+class QuarteredKernels {
+ public:
+  explicit QuarteredKernels(const KernelBank& bank);
+
+  const PackedKernels& Of(std::size_t kernel) const { return kernels_[kernel]; }
+  std::size_t quarter() const { return quarter_; }  ///< features in it; the last one is filled up
+
+ private:
+  std::size_t quarter_;
+  std::vector<PackedKernels> kernels_;
+};
+
+/// Computes what clients send. One per thread. Grid and kernels must outlive it.
+class GramSums {
+ public:
+  GramSums(const GramGrid& grid, const QuarteredKernels& kernels);
+
+  /// Appends the sums of an expert over these samples, at most 2^16 of them, and the weights. Exact
+  /// sums of rounded products: the order of the samples does not matter. Labels count from the
+  /// middle of [0, 1], and within it.
+  void Append(std::size_t expert, const LearntSamples& samples, std::span<const double> weights,
+              std::vector<std::uint64_t>& integers);
+
+ private:
+  void AddChunk(std::size_t expert, const LearntSamples& samples, std::size_t first,
+                std::size_t count, NormalEquations& equations);
+
+  const GramGrid& grid_;
+  const QuarteredKernels& kernels_;
+  std::vector<CohortFeatures> features_;    // per kernel
+  std::vector<NormalEquations> equations_;  // per size
+  std::vector<std::uint64_t> nobody_;       // as many clients as a chunk has samples
+  std::vector<float> row_;                  // a sample's features, sine and cosine in turn
+  std::vector<DoubleLanes> rows_;
+  std::vector<double> saved_;
+};
+
+}  // namespace polykern

@@ -1,0 +1,257 @@
+#include "polykern/algorithms/gram/pof_gram.h"
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/gram_server.h"
+#include "polykern/algorithms/gram/gram_sums.h"
+#include "polykern/algorithms/gram/pending_samples.h"
+#include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/private_experts.h"
+#include "polykern/core/experts.h"
+#include "polykern/core/vector_ops.h"
+
+namespace polykern {
+namespace {
+
+/// What somebody would have to find out to know a sample: its label and its inputs, of a sparse one
+/// where they are and what they are.
+std::uint64_t UnknownsOf(std::span<const float> x) {
+  const auto nonzero =
+      static_cast<std::size_t>(std::ranges::count_if(x, [](float value) { return value != 0; }));
+  return 1 + std::min(x.size(), 2 * nonzero);
+}
+
+class PofGram final : public Algorithm {
+ public:
+  explicit PofGram(AlgorithmDefinition made_from)
+      : Algorithm(std::move(made_from)),
+        grid_(definition().bank->kernels(), definition().bank->features()),
+        shape_(grid_.Shape(definition().options.budget * definition().options.burst)),
+        packed_(*definition().bank),
+        quartered_(*definition().bank),
+        mixture_(MixtureOf(grid_.experts())),
+        outer_(MixtureOf(1)) {
+    if (definition().local_bank == nullptr) return;
+    const KernelBank& bank = *definition().local_bank;
+    const AlgorithmOptions& options = definition().options;
+    packed_local_.emplace(bank);
+    local_.emplace(bank, options.ridge, options.forgetting, true);
+    outer_ = MixtureOf(1 + bank.kernels());
+  }
+
+  std::string_view name() const override { return "pof-gram"; }
+  const ModelShape& shape() const override { return shape_; }
+  const Loss& loss() const override { return loss_; }
+  std::size_t experts() const override { return grid_.experts(); }
+  std::size_t state_size() const override {
+    return lasting_state() + PendingSamples::StateSize(experts()) +
+           (local_ ? local_->StateSize() : 0);
+  }
+  std::size_t lasting_state() const override {
+    return mixture_.StateSize() + (local_ ? outer_.StateSize() : 0);
+  }
+  bool Weights(std::span<const double> state, std::uint64_t,
+               std::span<double> weights) const override {
+    mixture_.Weights(state.first(mixture_.StateSize()), weights);
+    return true;
+  }
+
+  std::uint64_t kept_samples() const override {
+    const std::size_t bytes = sizeof(float) * definition().bank->dimension() + sizeof(double);
+    return std::max<std::uint64_t>(1, 1024 * definition().options.pending_memory / bytes);
+  }
+  std::uint64_t most_clients() const override {
+    return GramGrid::kMostSamples / definition().options.most_samples;
+  }
+  void CheckContents(const Updates& updates) const override {
+    CheckGramSums(grid_, definition().options.most_samples, updates);
+  }
+  std::unique_ptr<Server> NewServer() const override {
+    const AlgorithmOptions& options = definition().options;
+    return NewGramServer(
+        grid_, {.ridge = options.ridge,
+                .forgetting = options.forgetting,
+                .schedule = {.budget = static_cast<double>(options.budget),
+                             .burst = static_cast<double>(options.burst),
+                             .disclosure = options.disclosure,
+                             .exploration = options.exploration.value_or(kGramExploration)}});
+  }
+  std::unique_ptr<CohortStep> NewCpuStep() const override;
+
+ private:
+  class Step;
+  Mixture MixtureOf(std::size_t experts) const {
+    const AlgorithmOptions& options = definition().options;
+    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate)};
+  }
+
+  GramGrid grid_;
+  ModelShape shape_;
+  PackedKernels packed_;
+  QuarteredKernels quartered_;
+  Loss loss_;        // squared
+  Mixture mixture_;  // of the federated experts
+  Mixture outer_;    // of their mixture and the local experts
+  std::optional<PackedKernels> packed_local_;
+  std::optional<LocalExperts> local_;
+};
+
+class PofGram::Step final : public CohortStep {
+ public:
+  explicit Step(const PofGram& algorithm)
+      : algorithm_(algorithm),
+        grid_(algorithm.grid_),
+        mixture_(algorithm.mixture_),
+        n_(grid_.experts()),
+        features_(algorithm.packed_),
+        sums_(grid_, algorithm.quartered_) {
+    if (!algorithm.local_) return;
+    private_.emplace(*algorithm.local_, algorithm.outer_, algorithm.loss_, *algorithm.packed_local_,
+                     PrivateState{mixture_.StateSize(),
+                                  algorithm.lasting_state() + PendingSamples::StateSize(n_)});
+  }
+
+ private:
+  void PredictCohort() override {
+    FindAwake();
+    features_.Evaluate(samples());
+    weights_.resize(clients() * n_);
+    kernel_predictions_.resize(clients() * n_);
+    predictions_.resize(clients());
+    for (std::size_t c = 0; c < clients(); ++c) {
+      const auto f = MatrixRow(kernel_predictions_, c, n_);
+      for (std::size_t e = 0; e < n_; ++e) f[e] = PredictionOf(c, e);
+      const auto weights = MatrixRow(weights_, c, n_);
+      mixture_.Weights(MixtureState(c), weights);
+      KeepAwake(weights);
+      predictions_[c] = mixture_.Predict(weights, f);
+    }
+    if (private_) {
+      federated_.assign(predictions_.begin(), predictions_.end());
+      private_->Predict(samples(), predictions_);
+    }
+  }
+
+  /// An expert that has had no turn yet, whose theta is 0, sleeps: it has no say, and suffers what
+  /// the mixture of the others does, so that it neither gains nor loses weight.
+  void FindAwake() {
+    theta_.assign(broadcast().model.begin(), broadcast().model.end());
+    awake_.resize(n_);
+    any_awake_ = false;
+    for (std::size_t e = 0; e < n_; ++e) {
+      const auto theta = std::span(theta_).subspan(grid_.ThetaStart(e), grid_.WidthOf(e));
+      awake_[e] = std::ranges::any_of(theta, [](double value) { return value != 0; });
+      any_awake_ = any_awake_ || awake_[e];
+    }
+  }
+  void KeepAwake(std::span<double> weights) const {
+    if (!any_awake_) return;
+    double all = 0;
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (!awake_[e]) weights[e] = 0;
+      all += weights[e];
+    }
+    if (all > 0) {
+      for (double& weight : weights) weight /= all;
+      return;
+    }
+    // Only sleepers have weight: the others share it evenly.
+    const auto count = static_cast<double>(std::ranges::count(awake_, true));
+    for (std::size_t e = 0; e < n_; ++e) weights[e] = awake_[e] ? 1 / count : 0;
+  }
+
+  /// From the middle of the labels' range, and within it.
+  float PredictionOf(std::size_t c, std::size_t e) const {
+    if (!awake_[e]) return static_cast<float>(GramGrid::kMiddle);
+    const std::size_t size = grid_.SizeOf(e);
+    const auto theta = std::span(theta_).subspan(grid_.ThetaStart(e), 2 * size);
+    const auto z = features_.Of(c, grid_.KernelOf(e));
+    const double f = Dot(theta.first(size), z.first(size)) +
+                     Dot(theta.last(size), z.subspan(grid_.features(), size));
+    return static_cast<float>(std::clamp(GramGrid::kMiddle + f, 0.0, 1.0));
+  }
+
+  void LearnLabels(std::span<const double> labels) override {
+    kernel_losses_.resize(clients() * n_);
+    for (std::size_t c = 0; c < clients(); ++c) {
+      const auto losses = MatrixRow(kernel_losses_, c, n_);
+      const auto weights = MatrixRow(weights_, c, n_);
+      algorithm_.loss_.Values(MatrixRow(kernel_predictions_, c, n_), labels[c], losses);
+      const double mixed =
+          algorithm_.loss_.Value(private_ ? federated_[c] : predictions_[c], labels[c]);
+      for (std::size_t e = 0; e < n_; ++e) {
+        if (any_awake_ && !awake_[e]) losses[e] = mixed;
+      }
+      mixture_.Learn(losses, weights, MixtureState(c));
+      if (private_) private_->Learn(samples(), c, labels[c]);
+      const std::size_t dimension = samples().x.size() / clients();
+      PendingOf(c).Learn(UnknownsOf(samples().x.subspan(c * dimension, dimension)));
+    }
+    Answer();
+  }
+
+  /// The sums that the broadcast asks for.
+  void Answer() {
+    const auto turn = std::span(broadcast().turn);
+    updates_.Begin(broadcast().step, samples().clients, answering().answers ? turn.size() : 0);
+    if (!answering().answers) return;
+    assert(turn.empty() || samples().history != nullptr);
+    for (std::size_t c = 0; c < clients(); ++c) {
+      PendingSamples pending = PendingOf(c);
+      pending.Settle(answering().last_counted, grid_.sizes());
+      std::ranges::copy(turn,
+                        updates_.blocks.begin() + static_cast<std::ptrdiff_t>(updates_.first[c]));
+      for (const std::uint32_t expert : turn) {
+        const auto [begin, end] = pending.Next(expert);
+        learnt_.Clear();
+        samples().history->Read(samples().clients[c], begin, end, pending.learnt(), learnt_);
+        assert(learnt_.y.size() == end - begin);
+        sums_.Append(expert, learnt_, MatrixRow(weights_, c, n_), updates_.integers);
+        updates_.samples.push_back(end - begin);
+      }
+      updates_.fresh.push_back(pending.fresh());
+      pending.Send(turn);
+    }
+  }
+
+  std::span<double> MixtureState(std::size_t c) const {
+    return {samples().state[c], mixture_.StateSize()};
+  }
+  PendingSamples PendingOf(std::size_t c) const {
+    return {{samples().state[c] + algorithm_.lasting_state(), PendingSamples::StateSize(n_)},
+            algorithm_.definition().options.most_samples,
+            algorithm_.kept_samples()};
+  }
+
+  const PofGram& algorithm_;
+  const GramGrid& grid_;
+  const Mixture& mixture_;
+  std::size_t n_;  // experts
+  CohortFeatures features_;
+  GramSums sums_;
+  std::vector<double> theta_;
+  std::vector<bool> awake_;
+  bool any_awake_ = false;
+  std::vector<double> weights_;    // clients x n
+  std::vector<double> federated_;  // per client: the prediction of the mixture
+  LearntSamples learnt_;
+  std::optional<PrivateExperts> private_;
+};
+
+std::unique_ptr<CohortStep> PofGram::NewCpuStep() const {
+  return std::make_unique<Step>(*this);
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> NewPofGram(AlgorithmDefinition definition) {
+  assert(definition.options.loss == LossKind::kSquared);
+  return std::make_unique<PofGram>(std::move(definition));
+}
+
+}  // namespace polykern

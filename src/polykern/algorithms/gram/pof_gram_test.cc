@@ -1,0 +1,265 @@
+#include "polykern/algorithms/gram/pof_gram.h"
+
+#include <cmath>
+
+#include "polykern/algorithms/broken_rule.h"
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/gram_schedule.h"
+#include "polykern/algorithms/shared/twin_testing.h"
+
+namespace polykern {
+namespace {
+
+using twin::Matrix;
+using twin::Step;
+using twin::Vector;
+using twin::Weighted;
+
+constexpr std::size_t kGramBandwidths = 2;
+
+std::shared_ptr<const KernelBank> BankOfTwo() {
+  return std::make_shared<const KernelBank>(MakeDictionary("gaussian", kGramBandwidths),
+                                            twin::kDimension, 10, twin::kSeed);
+}
+
+AlgorithmOptions GramOptions() {
+  AlgorithmOptions options;
+  options.ridge = 0.01;
+  options.disclosure = 2;  // turns in quick succession
+  return options;
+}
+
+/// AdaHedge of experts some of which sleep.
+struct SlowSleepers : twin::SlowAdaHedge {
+  using SlowAdaHedge::SlowAdaHedge;
+
+  Vector Awake(const std::vector<bool>& awake) const {
+    Vector weights = Weights();
+    double all = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) all += weights[i] *= awake[i] ? 1 : 0;
+    for (double& weight : weights) weight /= all;
+    return weights;
+  }
+  void LearnWith(const Vector& weights, const Vector& step) {
+    const double before = *std::ranges::min_element(losses);
+    double least = 1e9;
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (weights[i] > 0) least = std::min(least, step[i]);
+    }
+    double mixed = 0;
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (gap > 0) mixed += weights[i] * std::exp(-Rate() * (step[i] - least));
+      losses[i] += step[i];
+    }
+    const double mix =
+        gap > 0 ? least - std::log(mixed) / Rate() : *std::ranges::min_element(losses) - before;
+    gap += std::max(0.0, twin::Dot(weights, step) - mix);
+  }
+};
+
+/// Every expert's regression solved anew from all samples that its turns have brought.
+class SlowPofGram {
+ public:
+  explicit SlowPofGram(const AlgorithmOptions& options)
+      : o_(options),
+        schedule_(grid_, {.budget = static_cast<double>(options.budget),
+                          .burst = static_cast<double>(options.burst),
+                          .disclosure = options.disclosure,
+                          .exploration = kGramExploration}) {}
+
+  Vector operator()(const Step& step) {
+    Vector predictions;
+    std::vector<Vector> weights;
+    SampleCount fresh;
+    for (std::size_t k = 0; k < twin::kClients; ++k) {
+      if (step.present[k] == 0) continue;
+      const Vector w = any_ ? clients[k].Awake(awake_) : clients[k].Weights();
+      Vector f;
+      for (std::size_t e = 0; e < n_; ++e) {
+        f.push_back(awake_[e] ? Clip(0.5 + twin::Dot(theta[e], Z(e, step.x[k]))) : 0.5);
+      }
+      const double mixed = twin::Dot(w, f);
+      predictions.push_back(mixed);
+      Vector losses;
+      for (std::size_t e = 0; e < n_; ++e) {
+        const double p = awake_[e] || !any_ ? f[e] : mixed;
+        losses.push_back((p - step.y[k]) * (p - step.y[k]));
+      }
+      clients[k].LearnWith(w, losses);
+      weights.push_back(w);
+      for (std::size_t e = 0; e < n_; ++e) pending_[k][e].push_back({step.x[k], step.y[k]});
+      ++fresh.samples;
+      fresh.unknowns += 1 + twin::kDimension;
+    }
+    if (!predictions.empty()) EndStep(step, weights, fresh);
+    return predictions;
+  }
+
+  Matrix theta = Matrix(kGramBandwidths * 2);
+  std::vector<SlowSleepers> clients =
+      std::vector<SlowSleepers>(twin::kClients, SlowSleepers(kGramBandwidths * 2));
+  std::size_t turns = 0;
+
+ private:
+  struct Labelled {
+    Vector x;
+    double y;
+  };
+
+  static double Clip(double value) { return std::min(1.0, std::max(0.0, value)); }
+  Vector Z(std::size_t e, const Vector& x) const {
+    const Vector all = twin::FeaturesOf(*bank_, grid_.KernelOf(e), x);
+    const std::size_t size = grid_.SizeOf(e);
+    Vector z;
+    for (std::size_t j = 0; j < 2 * size; ++j) {
+      z.push_back(all[j < size ? j : 10 + j - size] * std::sqrt(10.0 / static_cast<double>(size)));
+    }
+    return z;
+  }
+
+  void EndStep(const Step& step, const std::vector<Vector>& weights, const SampleCount& fresh) {
+    Vector mean(n_);
+    for (const Vector& each : weights) {
+      for (std::size_t e = 0; e < n_; ++e) {
+        mean[e] += each[e] / static_cast<double>(weights.size());
+      }
+    }
+    for (const std::uint32_t e : turn_) {
+      ++turns;
+      double samples = 0;
+      for (std::size_t k = 0; k < twin::kClients; ++k) {
+        if (step.present[k] == 0) continue;
+        for (const Labelled& one : pending_[k][e]) {
+          sums_[e].push_back({Z(e, one.x), one.y - 0.5});
+          raw_[e].push_back(one);
+          ++samples;
+        }
+        pending_[k][e].clear();
+        if (grid_.HasSmaller(e)) pending_[k][e - 1].clear();
+      }
+      schedule_.Released(e, samples, mean);
+      Learn(e);
+      if (!grid_.HasSmaller(e)) continue;
+      raw_[e - 1] = raw_[e];
+      sums_[e - 1].clear();
+      for (const Labelled& one : raw_[e]) sums_[e - 1].push_back({Z(e - 1, one.x), one.y - 0.5});
+      Learn(e - 1);
+    }
+    schedule_.Learnt(fresh);
+    turn_ = schedule_.NextTurn();
+  }
+  void Learn(std::size_t e) {
+    theta[e] = twin::RidgeSolution(sums_[e], o_.ridge, grid_.WidthOf(e));
+    awake_[e] = any_ = true;
+  }
+
+  AlgorithmOptions o_;
+  std::shared_ptr<const KernelBank> bank_ = BankOfTwo();
+  GramGrid grid_{kGramBandwidths, 10};
+  std::size_t n_ = grid_.experts();
+  GramSchedule schedule_;
+  std::vector<std::uint32_t> turn_;
+  std::vector<bool> awake_ = std::vector<bool>(n_);
+  bool any_ = false;
+  std::vector<std::vector<std::vector<Labelled>>> pending_ =
+      std::vector(twin::kClients, std::vector(n_, std::vector<Labelled>()));
+  std::vector<std::vector<Weighted>> sums_ = std::vector<std::vector<Weighted>>(n_);
+  std::vector<std::vector<Labelled>> raw_ = std::vector<std::vector<Labelled>>(n_);
+};
+
+/// Features are multiples of 2^-18 on their way to the server, an error of 2e-6 in each of 20,
+/// which a ridge of 0.01 makes 5 times as large; weights follow it.
+constexpr double kGramTolerance = 5e-4;
+
+TEST(PofGram, AgreesWithTheSlowVersion) {
+  const auto algorithm = NewPofGram({BankOfTwo(), GramOptions(), twin::kEndless});
+  twin::Federation real(*algorithm);
+  SlowPofGram slow(GramOptions());
+  twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kGramTolerance);
+  EXPECT_GT(slow.turns, 5U);
+  for (std::size_t k = 0; k < twin::kClients; ++k) {
+    for (std::size_t e = 0; e < 4; ++e) {
+      EXPECT_NEAR(real.states[k][e], slow.clients[k].losses[e], 150 * kGramTolerance);
+    }
+  }
+}
+
+TEST(PofGram, DescribesItself) {
+  const auto algorithm = NewPofGram({BankOfTwo(), GramOptions(), twin::kEndless});
+  EXPECT_EQ(algorithm->name(), "pof-gram");
+  EXPECT_EQ(algorithm->experts(), 4U);
+  EXPECT_EQ(algorithm->lasting_state(), 5U);
+  EXPECT_EQ(algorithm->state_size(), 5U + 6 + 4);
+  EXPECT_EQ(algorithm->kept_samples(), 2048U * 1024 / (3 * 4 + 8));
+  EXPECT_EQ(algorithm->weight_rate(), 0);
+  EXPECT_EQ(algorithm->most_clients(), ((1U << 29U) - 1) / 512);
+}
+
+/// One client with a sample for every step, answering for itself.
+class OneClient {
+ public:
+  explicit OneClient(const Algorithm& algorithm)
+      : step_(algorithm.NewCpuStep()), state_(algorithm.state_size()) {
+    broadcast.model.resize(algorithm.shape().model_size());
+  }
+
+  Updates Learn(double y, const Answering& answering = {}) {
+    const std::uint64_t ids[] = {0};
+    const float sample[] = {0, static_cast<float>(y), 0};
+    double* const states[] = {state_.data()};
+    step_->Predict(broadcast, {ids, sample, states, {}, &history_});
+    history_.Add(0, sample, y);
+    return step_->Learn(Vector{y}, answering);
+  }
+
+  Broadcast broadcast;
+
+ private:
+  std::unique_ptr<CohortStep> step_;
+  Vector state_;
+  twin::History history_;
+};
+
+TEST(PofGram, SendsWhatItLearntWithoutAnswering) {
+  const auto algorithm = NewPofGram({BankOfTwo(), GramOptions(), twin::kEndless});
+  OneClient client(*algorithm);
+  for (const double y : {0.1, 0.4, 0.7}) {
+    EXPECT_TRUE(client.Learn(y, {.answers = false}).integers.empty());
+  }
+  client.broadcast.turn = {1};
+  const Updates sent = client.Learn(0.8);
+  EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{4});
+  EXPECT_EQ(sent.fresh, (std::vector<SampleCount>{{4, 12}}))
+      << "of each a label, and one input: where it is and what it is";
+}
+
+TEST(PofGram, SendsAgainWhatDidNotCount) {
+  const auto algorithm = NewPofGram({BankOfTwo(), GramOptions(), twin::kEndless});
+  OneClient client(*algorithm);
+  OneClient other(*algorithm);
+  client.broadcast.turn = other.broadcast.turn = {0, 3};
+  client.Learn(0.2);
+  other.Learn(0.2, {.answers = false});
+  const Updates again = client.Learn(0.6, {.last_counted = false});
+  const Updates once = other.Learn(0.6);
+  EXPECT_EQ(again.integers, once.integers);
+  EXPECT_EQ(again.samples, once.samples);
+  EXPECT_EQ(again.fresh, once.fresh);
+  EXPECT_EQ(client.Learn(0.9).samples, (std::vector<std::uint64_t>{1, 1}));
+}
+
+TEST(PofGram, SendsNoMoreSamplesAtOnceThanAllowed) {
+  AlgorithmOptions options = GramOptions();
+  options.most_samples = 3;
+  const auto algorithm = NewPofGram({BankOfTwo(), options, twin::kEndless});
+  OneClient client(*algorithm);
+  for (int i = 0; i < 6; ++i) client.Learn(0.1 * i, {.answers = false});
+  client.broadcast.turn = {2};
+  EXPECT_EQ(client.Learn(0.7).samples, std::vector<std::uint64_t>{3});
+  EXPECT_EQ(client.Learn(0.8).samples, std::vector<std::uint64_t>{3});
+  EXPECT_EQ(client.Learn(0.9).samples, std::vector<std::uint64_t>{3});
+  EXPECT_EQ(client.Learn(1.0).samples, std::vector<std::uint64_t>{1});
+}
+
+}  // namespace
+}  // namespace polykern

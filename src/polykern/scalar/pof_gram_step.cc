@@ -1,0 +1,227 @@
+// pof-gram, as docs/beyond.md has it.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/scalar/client_step_internal.h"
+#include "polykern/scalar/experts_internal.h"
+#include "polykern/scalar/regressions_internal.h"
+
+namespace polykern::scalar {
+namespace {
+
+/// To multiples of 2^-18, as whole numbers of these.
+std::int64_t Rounded(double value) {
+  return static_cast<std::int64_t>(std::nearbyint(value * 0x1p18));
+}
+
+class PofGramStep final : public ClientStep {
+ public:
+  explicit PofGramStep(const Algorithm& algorithm)
+      : ClientStep(algorithm),
+        grid_(bank().kernels(), bank().features()),
+        n_(grid_.experts()),
+        outer_size_(0) {
+    const auto& local = algorithm.definition().local_bank;
+    if (local == nullptr) return;
+    local_.emplace(*local, options_, true);
+    outer_size_ = 2 + local->kernels();
+  }
+
+ private:
+  Prediction PredictClient(std::size_t c) const override {
+    const Floats f = ExpertsF(c);
+    const double base = MixtureOf(options_, WeightsOf(c), f);
+    if (!local_) return {base, f};
+    return {MixtureOf(options_, MixtureWeights(options_, OuterState(c)), OuterF(c, base)), f};
+  }
+
+  void LearnClient(std::size_t c, double label) override {
+    const Floats f = ExpertsF(c);
+    const Doubles weights = WeightsOf(c);
+    const double base = MixtureOf(options_, weights, f);
+    Doubles losses = LossesOf(loss(), f, label);
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (AnyAwake() && !IsAwake(e)) losses[e] = loss().Value(base, label);
+    }
+    for (const double each : losses) Score(each);
+    LearnMixture(options_, losses, weights, MixtureState(c));
+    if (local_) {
+      LearnMixture(options_, LossesOf(loss(), OuterF(c, base), label),
+                   MixtureWeights(options_, OuterState(c)), OuterState(c));
+      local_->Learn(base, label, X(c), LocalState(c));
+    }
+    Answer(c, weights);
+  }
+
+  /// What this client has not sent yet of the experts whose turn it is.
+  void Answer(std::size_t c, const Doubles& weights) {
+    const auto numbers = State(c).subspan(LastingSize(), kNumbers);
+    const auto since = State(c).subspan(LastingSize() + kNumbers, n_);
+    Settle(numbers, since);
+    std::size_t unknowns = 1;
+    std::size_t nonzero = 0;
+    for (const float value : X(c)) nonzero += value != 0 ? 1 : 0;
+    unknowns += std::min(X(c).size(), 2 * nonzero);
+    numbers[0] += 1;
+    numbers[1] += static_cast<double>(unknowns);
+    const auto learnt = static_cast<std::uint64_t>(numbers[0]);
+    for (const std::uint32_t expert : broadcast().turn) {
+      const auto [begin, end] = Range(since[expert], learnt);
+      LearntSamples samples;
+      this->samples().history->Read(this->samples().clients[c], begin, end, learnt, samples);
+      updates_.blocks.push_back(expert);
+      updates_.samples.push_back(end - begin);
+      SendSums(expert, samples);
+      for (const double weight : weights) {
+        updates_.integers.push_back(
+            static_cast<std::uint64_t>(std::nearbyint(weight / GramGrid::kUnit)));
+      }
+      since[expert] = -1 - static_cast<double>(begin);
+    }
+    updates_.fresh.push_back({static_cast<std::uint64_t>(numbers[0] - numbers[2]),
+                              static_cast<std::uint64_t>(numbers[1] - numbers[3])});
+    numbers[4] = numbers[0];
+    numbers[5] = numbers[1];
+  }
+
+  struct Samples {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  Samples Range(double since, std::uint64_t learnt) const {
+    const std::uint64_t kept = algorithm_.kept_samples();
+    const std::uint64_t begin =
+        std::max(static_cast<std::uint64_t>(since), learnt > kept ? learnt - kept : 0);
+    return {begin, std::min<std::uint64_t>(learnt, begin + options_.most_samples)};
+  }
+
+  /// Here every update counts.
+  void Settle(std::span<double> numbers, std::span<double> since) const {
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (since[e] >= 0) continue;
+      const auto end =
+          static_cast<double>(Range(-1 - since[e], static_cast<std::uint64_t>(numbers[4])).end);
+      since[e] = end;
+      for (std::size_t smaller = e; grid_.HasSmaller(smaller); --smaller) {
+        if (since[smaller - 1] >= 0) since[smaller - 1] = std::max(since[smaller - 1], end);
+      }
+    }
+    if (numbers[4] > 0) std::copy_n(numbers.begin() + 4, 2, numbers.begin() + 2);
+    numbers[4] = numbers[5] = 0;
+  }
+
+  void SendSums(std::size_t expert, const LearntSamples& samples) {
+    const std::size_t width = grid_.WidthOf(expert);
+    std::vector<std::int64_t> sums(GramGrid::EquationsSize(width));
+    std::int64_t squares = 0;
+    const std::size_t dimension = X(0).size();
+    for (std::size_t s = 0; s < samples.y.size(); ++s) {
+      const auto z =
+          RoundedFeatures(expert, std::span(samples.x).subspan(s * dimension, dimension));
+      const std::int64_t y = Rounded(std::clamp(samples.y[s], 0.0, 1.0) - kMiddleOfLabels);
+      for (std::size_t i = 0; i < width; ++i) {
+        const std::size_t row = GramGrid::RowStart(width, i);
+        for (std::size_t j = i; j < width; ++j) sums[row + j - i] += z[i] * z[j];
+        sums[row + width - i] += y * z[i];
+      }
+      squares += y * y;
+    }
+    for (const std::int64_t sum : sums) {
+      updates_.integers.push_back(static_cast<std::uint64_t>(sum));
+    }
+    updates_.integers.push_back(static_cast<std::uint64_t>(squares));
+  }
+
+  /// Sine and cosine in turn. The CPU computes them in quarters of a kernel's features, each as
+  /// long as if there were no others.
+  std::vector<std::int64_t> RoundedFeatures(std::size_t expert, std::span<const float> x) const {
+    const std::size_t quarter = (grid_.features() + 3) / 4;
+    const Waves waves = WavesOf(bank(), grid_.KernelOf(expert), x);
+    const float scale = 1 / std::sqrt(static_cast<float>(quarter));
+    const double factor =
+        std::sqrt(static_cast<double>(quarter) / static_cast<double>(grid_.features()));
+    std::vector<std::int64_t> z;
+    for (std::size_t j = 0; j < grid_.SizeOf(expert); ++j) {
+      z.push_back(Rounded(static_cast<double>(scale * waves.sines[j]) * factor));
+      z.push_back(Rounded(static_cast<double>(scale * waves.cosines[j]) * factor));
+    }
+    return z;
+  }
+
+  bool IsAwake(std::size_t e) const {
+    return std::ranges::any_of(ThetaOf(e), [](float value) { return value != 0; });
+  }
+  bool AnyAwake() const {
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (IsAwake(e)) return true;
+    }
+    return false;
+  }
+  Doubles WeightsOf(std::size_t c) const {
+    Doubles weights = MixtureWeights(options_, MixtureState(c));
+    if (!AnyAwake()) return weights;
+    double all = 0;
+    double awake = 0;
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (!IsAwake(e)) weights[e] = 0;
+      all += weights[e];
+      awake += IsAwake(e) ? 1 : 0;
+    }
+    for (std::size_t e = 0; e < n_; ++e) {
+      weights[e] = all > 0 ? weights[e] / all : IsAwake(e) ? 1 / awake : 0;
+    }
+    return weights;
+  }
+
+  std::span<const float> ThetaOf(std::size_t e) const {
+    return std::span(broadcast().model).subspan(grid_.ThetaStart(e), grid_.WidthOf(e));
+  }
+  Floats ExpertsF(std::size_t c) const {
+    Floats f;
+    for (std::size_t e = 0; e < n_; ++e) {
+      const Doubles theta(ThetaOf(e).begin(), ThetaOf(e).end());
+      const Floats z = Z(c, grid_.KernelOf(e));
+      const std::size_t size = grid_.SizeOf(e);
+      const double away = IsAwake(e) ? Dot(std::span(theta).first(size), std::span(z).first(size)) +
+                                           Dot(std::span(theta).last(size),
+                                               std::span(z).subspan(grid_.features(), size))
+                                     : 0;
+      f.push_back(static_cast<float>(std::clamp(kMiddleOfLabels + away, 0.0, 1.0)));
+    }
+    return f;
+  }
+  /// The federated prediction, and the private experts'.
+  Floats OuterF(std::size_t c, double base) const {
+    Floats f = local_->Predict(base, X(c), LocalState(c));
+    f.insert(f.begin(), static_cast<float>(base));
+    return f;
+  }
+
+  std::span<double> MixtureState(std::size_t c) const { return State(c).first(n_ + 1); }
+  std::span<double> OuterState(std::size_t c) const {
+    return State(c).subspan(n_ + 1, outer_size_);
+  }
+  std::size_t LastingSize() const { return n_ + 1 + outer_size_; }
+  std::span<double> LocalState(std::size_t c) const {
+    return State(c).subspan(LastingSize() + kNumbers + n_);
+  }
+
+  /// Samples and unknowns so far; those that the server knows of; those of the last update.
+  static constexpr std::size_t kNumbers = 6;
+
+  GramGrid grid_;
+  std::size_t n_;
+  std::optional<PrivateRegressions> local_;
+  std::size_t outer_size_;
+};
+
+}  // namespace
+
+std::unique_ptr<CohortStep> NewPofGramStep(const Algorithm& algorithm) {
+  return std::make_unique<PofGramStep>(algorithm);
+}
+
+}  // namespace polykern::scalar
