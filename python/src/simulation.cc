@@ -136,7 +136,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   std::string json;
   std::vector<RunValue> values;
   WithoutGil([&] {
-    const auto algorithm = learner.Make(horizon, experiment.seed);
+    const auto algorithm = learner.Make(horizon, experiment.seed, source.stream->clients());
     run = RunAlgorithm(*source.stream, row, *algorithm, options);
     for (double& f : run.predictions) f = algorithm->loss().Predicted(f);
     // Without a dictionary's name there are no names for the kernels of the weights.

@@ -20,6 +20,7 @@ SEED = 11
 SETTINGS = {
     "pof-mkl": (12, 8, 5),
     "pof-newton": (6, 6, 3),
+    "pof-gram": (12, 8, 1),
     "pof-adagrad": (12, 8, 5),
     "ofskl": (12, 8, 1),
     "ofmkl-avg": (12, 8, 1),

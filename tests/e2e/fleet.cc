@@ -40,7 +40,8 @@ void Run(const std::vector<std::string>& arguments) {
   // As the simulator's first repetition draws its features.
   const std::uint64_t seed = RepetitionSeed(fleet_options.seed);
   const auto algorithm =
-      MakeAlgorithm(arguments.at(1), options, {fleet.dimension(), fleet.steps(), seed});
+      MakeAlgorithm(arguments.at(1), options,
+                    {fleet.dimension(), fleet.steps(), seed, fleet.clients()});
   Clients clients(*algorithm, 0, fleet.clients());
   Workers workers(1);
   Simulation::Options keep;

@@ -303,6 +303,7 @@ struct Problem {
   std::size_t dimension = 0;  ///< d
   std::size_t horizon = 0;    ///< T, for rates of 1 / sqrt(T)
   std::uint64_t seed = 0;     ///< of the features and of the clients' draws
+  std::size_t clients = 0;    ///< that are expected in the first step; 0: nobody knows
 };
 
 /// What a client of an algorithm sends in one step: 2D numbers for each kernel, and losses.

@@ -47,6 +47,7 @@ struct Entry {
   std::string_view local_option = {};  ///< which sets their number
   /// Features of a kernel, where the budget allows them otherwise than by the uplink.
   std::size_t (*own_features)(const AlgorithmOptions&) = nullptr;
+  bool orthogonal = false;  ///< its features always are
   /// Throws Error for settings that CheckOptions cannot judge; null: there are none.
   void (*check)(const AlgorithmOptions&) = nullptr;
 };
@@ -56,22 +57,28 @@ std::size_t NewtonLocalExperts(const AlgorithmOptions& options) {
   return std::min(options.local_kernels, options.kernels);
 }
 
-/// The options by which pof-gram's private experts are those of pof-newton's defaults.
-AlgorithmOptions OfGramsExperts(AlgorithmOptions options) {
-  const AlgorithmOptions defaults;
-  options.dictionary = defaults.dictionary;
-  options.kernels = defaults.kernels;
-  return options;
-}
 std::size_t GramLocalExperts(const AlgorithmOptions& options) {
-  return NewtonLocalExperts(OfGramsExperts(options));
+  return options.experts == Experts::kFederated ? 0 : options.local_kernels;
 }
 
-/// pof-gram's bandwidths: with several sizes for each, few are enough.
-constexpr std::size_t kGramKernels = 5;
+/// Some of the paper's Gaussians, from the first to the last of them that is wanted, evenly spaced.
+std::vector<Kernel> SomeGaussians(std::size_t count, std::size_t last) {
+  const auto all = MakeDictionary("gaussian", 51);
+  std::vector<Kernel> some;
+  for (std::size_t i = 0; i < count; ++i) {
+    some.push_back(all[count > 1 ? (2 * i * last + count - 1) / (2 * (count - 1)) : last / 2]);
+  }
+  return some;
+}
+
+/// pof-gram's bandwidths: with several sizes for each, few are enough. Wider ones than 5 help
+/// nobody here: labels have an intercept.
+constexpr std::size_t kGramKernels = 4;
+constexpr std::size_t kGramWidest = 34;       // sigma = 5.25
+constexpr std::size_t kGramWidestLocal = 38;  // sigma = 11
 
 std::vector<Kernel> GramKernels(const AlgorithmOptions&) {
-  return MakeDictionary("gaussian", kGramKernels);
+  return SomeGaussians(kGramKernels, kGramWidest);
 }
 std::size_t GramFeatures(const AlgorithmOptions& options) {
   return GramGrid::LargestSize(kGramKernels, options);
@@ -105,6 +112,19 @@ Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
   return std::make_shared<const KernelBank>(
       some, problem.dimension, LocalFeatures(count, options.local_memory.value_or(kLocalMemory)),
       own_seed);
+}
+
+/// One of each of its rules for a bandwidth, all with features of their own; null: none are wanted.
+Bank GramLocalBank(const AlgorithmOptions& options, const Problem& problem) {
+  const std::size_t count = GramLocalExperts(options);
+  if (count == 0) return nullptr;
+  const std::size_t rules = GramLocalRules(options.ridge).size();
+  const auto bandwidths = SomeGaussians((count + rules - 1) / rules, kGramWidestLocal);
+  std::vector<Kernel> kernels;
+  for (std::size_t i = 0; i < count; ++i) kernels.push_back(bandwidths[i / rules]);
+  return std::make_shared<const KernelBank>(
+      kernels, problem.dimension, LocalFeatures(count, options.local_memory.value_or(kLocalMemory)),
+      Random(problem.seed, Purpose::kLocalFeatures).Bits(), Draw::kOrthogonal);
 }
 
 void CheckNewtonMemory(const AlgorithmOptions& options) {
@@ -152,13 +172,14 @@ constexpr Entry kEntries[] = {
      .uplink = [](const auto&) { return Uplink{}; },
      .make =
          [](AlgorithmDefinition d) {
-           d.local_bank = LocalBank(OfGramsExperts(d.options), d.problem);
+           d.local_bank = GramLocalBank(d.options, d.problem);
            return NewPofGram(std::move(d));
          },
      .own_kernels = GramKernels,
      .local_experts = GramLocalExperts,
      .local_option = "local_kernels",
      .own_features = GramFeatures,
+     .orthogonal = true,
      .check = CheckGram},
     {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
@@ -290,9 +311,9 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
                                           ? entry.own_kernels(options)
                                           : MakeDictionary(options.dictionary, options.kernels);
   const bool draws = UsesOption(name, *FindOption("orthogonal"));  // and shared_draws
-  const Draw draw = draws && options.orthogonal     ? Draw::kOrthogonal
-                    : draws && options.shared_draws ? Draw::kShared
-                                                    : Draw::kIndependent;
+  const Draw draw = entry.orthogonal || (draws && options.orthogonal) ? Draw::kOrthogonal
+                    : draws && options.shared_draws                   ? Draw::kShared
+                                                                      : Draw::kIndependent;
   return entry.make({std::make_shared<const KernelBank>(
                          kernels, problem.dimension, FeaturesOf(name, options), problem.seed, draw),
                      options, problem});

@@ -21,7 +21,7 @@ void HedgeWeights(std::span<const double> losses, double rate, std::span<double>
 }
 
 double AdaHedge::Rate(std::size_t experts) const {
-  return gap_ > 0 ? std::log(static_cast<double>(experts)) / gap_
+  return gap_ > 0 ? pace_ * std::log(static_cast<double>(experts)) / gap_
                   : std::numeric_limits<double>::infinity();
 }
 
@@ -64,7 +64,7 @@ std::span<const Name<Weighting>> NamesOf(Weighting) {
 void Mixture::Weights(std::span<const double> state, std::span<double> weights) const {
   const double rate = weighting_ == Weighting::kHedge ? rate_
                       : weighting_ == Weighting::kAdaHedge
-                          ? AdaHedge(state[experts_]).Rate(experts_)
+                          ? AdaHedge(state[experts_], pace_).Rate(experts_)
                           : kAggregatingRate;
   HedgeWeights(Losses(state), rate, weights);
 }
@@ -86,7 +86,7 @@ void Mixture::Learn(std::span<const double> step_losses, std::span<const double>
                     std::span<double> state) const {
   const auto losses = state.first(experts_);
   if (weighting_ == Weighting::kAdaHedge) {
-    AdaHedge ada(state[experts_]);
+    AdaHedge ada(state[experts_], pace_);
     ada.Learn(step_losses, weights, losses);
     state[experts_] = ada.mixability_gap();
   } else {

@@ -17,9 +17,11 @@ void HedgeWeights(std::span<const double> losses, double rate, std::span<double>
 /// the range of the losses. A client keeps one number beside the cumulative losses.
 class AdaHedge {
  public:
-  explicit AdaHedge(double mixability_gap = 0) : gap_(mixability_gap) {}
+  /// pace: how fast it comes to trust the best experts, beside the paper's 1.
+  explicit AdaHedge(double mixability_gap = 0, double pace = 1)
+      : gap_(mixability_gap), pace_(pace) {}
 
-  /// ln N / gap: infinite until the first loss that tells the experts apart.
+  /// pace ln N / gap: infinite until the first loss that tells the experts apart.
   double Rate(std::size_t experts) const;
   void Weights(std::span<const double> losses, std::span<double> weights) const;
 
@@ -31,6 +33,7 @@ class AdaHedge {
 
  private:
   double gap_;
+  double pace_;
 };
 
 /// How a client turns the losses of its experts into weights.
@@ -48,8 +51,9 @@ class Mixture {
  public:
   /// rate: of kHedge; with predictions and labels in [0, 1] a rate of at most 1/2 keeps the regret
   /// below ln N / rate for ever, since squared loss is 1/2-exp-concave there.
-  Mixture(std::size_t experts, Weighting weighting, double rate)
-      : experts_(experts), weighting_(weighting), rate_(rate) {}
+  /// pace: of kAdaHedge.
+  Mixture(std::size_t experts, Weighting weighting, double rate, double pace = 1)
+      : experts_(experts), weighting_(weighting), rate_(rate), pace_(pace) {}
 
   std::size_t experts() const { return experts_; }
   /// The experts' cumulative losses, and AdaHedge's mixability gap.
@@ -74,6 +78,7 @@ class Mixture {
   std::size_t experts_;
   Weighting weighting_;
   double rate_;
+  double pace_;
 };
 
 }  // namespace polykern

@@ -196,13 +196,15 @@ std::string Differences(const ConfigurationTexts& before, const ConfigurationTex
   return text;
 }
 
-std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration) {
+std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration,
+                                         std::size_t clients) {
   Problem problem = configuration.problem;
   if (problem.dimension == 0 || problem.dimension > kMostDimension || problem.horizon == 0) {
     throw Error("a federation needs between 1 and " + std::to_string(kMostDimension) +
                 " inputs and a horizon of at least 1");
   }
   problem.seed = RepetitionSeed(problem.seed);
+  problem.clients = clients;
   return MakeAlgorithm(configuration.algorithm, configuration.options, problem);
 }
 

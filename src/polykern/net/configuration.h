@@ -48,6 +48,8 @@ std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts&
 
 /// The federation's algorithm, with the features that the simulator's first repetition draws.
 /// Throws Error as MakeAlgorithm does, and for a problem without inputs.
-std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration);
+/// `clients`: that are expected in the first step; 0: nobody knows. Only its server asks.
+std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration,
+                                         std::size_t clients = 0);
 
 }  // namespace polykern

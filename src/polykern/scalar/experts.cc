@@ -41,14 +41,14 @@ Returned ReturnedBy(const AlgorithmOptions& options, std::size_t width) {
 
 }  // namespace
 
-double AdaHedgeRate(double gap, std::size_t experts) {
-  if (gap > 0) return std::log(static_cast<double>(experts)) / gap;
+double AdaHedgeRate(double gap, std::size_t experts, double pace) {
+  if (gap > 0) return pace * std::log(static_cast<double>(experts)) / gap;
   return std::numeric_limits<double>::infinity();
 }
 
 double LearnAdaHedge(std::span<const double> step, std::span<const double> weights, double gap,
-                     std::span<double> losses) {
-  const double rate = AdaHedgeRate(gap, losses.size());
+                     std::span<double> losses, double pace) {
+  const double rate = AdaHedgeRate(gap, losses.size(), pace);
   const double before = *std::ranges::min_element(losses);
   double mean = 0;
   double least = std::numeric_limits<double>::infinity();  // of the experts that have a weight
@@ -68,12 +68,13 @@ double LearnAdaHedge(std::span<const double> step, std::span<const double> weigh
   return gap + std::max(0.0, mean - mix);
 }
 
-Doubles MixtureWeights(const AlgorithmOptions& options, std::span<const double> state) {
+Doubles MixtureWeights(const AlgorithmOptions& options, std::span<const double> state,
+                       double pace) {
   const std::size_t experts = state.size() - 1;
   const double rate = options.weighting == Weighting::kAggregating ? kAggregatingRate
                       : options.weighting == Weighting::kHedge
                           ? options.weight_rate.value_or(kUnitRate)
-                          : AdaHedgeRate(state[experts], experts);
+                          : AdaHedgeRate(state[experts], experts, pace);
   return SoftMin(state.first(experts), rate);
 }
 
@@ -91,10 +92,10 @@ double MixtureOf(const AlgorithmOptions& options, std::span<const double> weight
 }
 
 void LearnMixture(const AlgorithmOptions& options, std::span<const double> step,
-                  std::span<const double> weights, std::span<double> state) {
+                  std::span<const double> weights, std::span<double> state, double pace) {
   const auto losses = state.first(step.size());
   if (options.weighting == Weighting::kAdaHedge) {
-    state.back() = LearnAdaHedge(step, weights, state.back(), losses);
+    state.back() = LearnAdaHedge(step, weights, state.back(), losses, pace);
   } else {
     for (std::size_t i = 0; i < step.size(); ++i) losses[i] += step[i];
   }

@@ -12,16 +12,17 @@ namespace polykern::scalar {
 
 /// AdaHedge: the rate that a mixability gap gives, and the gap after one more step with these
 /// weights. Adds the step's losses to the cumulative ones.
-double AdaHedgeRate(double gap, std::size_t experts);
+double AdaHedgeRate(double gap, std::size_t experts, double pace = 1);
 double LearnAdaHedge(std::span<const double> step, std::span<const double> weights, double gap,
-                     std::span<double> losses);
+                     std::span<double> losses, double pace = 1);
 
 /// Mixture (core/experts.h): its state is the experts' cumulative losses and the mixability gap.
-Doubles MixtureWeights(const AlgorithmOptions& options, std::span<const double> state);
+Doubles MixtureWeights(const AlgorithmOptions& options, std::span<const double> state,
+                       double pace = 1);
 double MixtureOf(const AlgorithmOptions& options, std::span<const double> weights,
                  std::span<const float> f);
 void LearnMixture(const AlgorithmOptions& options, std::span<const double> step,
-                  std::span<const double> weights, std::span<double> state);
+                  std::span<const double> weights, std::span<double> state, double pace = 1);
 
 /// Algorithm 1 of the paper.
 struct Choice {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/pof_gram.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/experts_internal.h"
 #include "polykern/scalar/regressions_internal.h"
@@ -26,7 +27,7 @@ class PofGramStep final : public ClientStep {
         outer_size_(0) {
     const auto& local = algorithm.definition().local_bank;
     if (local == nullptr) return;
-    local_.emplace(*local, options_, true);
+    local_.emplace(*local, options_, GramLocalRules(options_.ridge));
     outer_size_ = 2 + local->kernels();
   }
 
@@ -35,7 +36,9 @@ class PofGramStep final : public ClientStep {
     const Floats f = ExpertsF(c);
     const double base = MixtureOf(options_, WeightsOf(c), f);
     if (!local_) return {base, f};
-    return {MixtureOf(options_, MixtureWeights(options_, OuterState(c)), OuterF(c, base)), f};
+    return {
+        MixtureOf(options_, MixtureWeights(options_, OuterState(c), kGramPace), OuterF(c, base)),
+        f};
   }
 
   void LearnClient(std::size_t c, double label) override {
@@ -47,17 +50,18 @@ class PofGramStep final : public ClientStep {
       if (AnyAwake() && !IsAwake(e)) losses[e] = loss().Value(base, label);
     }
     for (const double each : losses) Score(each);
-    LearnMixture(options_, losses, weights, MixtureState(c));
+    LearnMixture(options_, losses, weights, MixtureState(c), kGramPace);
     if (local_) {
       LearnMixture(options_, LossesOf(loss(), OuterF(c, base), label),
-                   MixtureWeights(options_, OuterState(c)), OuterState(c));
+                   MixtureWeights(options_, OuterState(c), kGramPace), OuterState(c), kGramPace);
       local_->Learn(base, label, X(c), LocalState(c));
     }
-    Answer(c, weights);
+    Answer(c);
   }
 
   /// What this client has not sent yet of the experts whose turn it is.
-  void Answer(std::size_t c, const Doubles& weights) {
+  void Answer(std::size_t c) {
+    const Doubles weights = NextWeightsOf(c);
     const auto numbers = State(c).subspan(LastingSize(), kNumbers);
     const auto since = State(c).subspan(LastingSize() + kNumbers, n_);
     Settle(numbers, since);
@@ -161,17 +165,29 @@ class PofGramStep final : public ClientStep {
     return false;
   }
   Doubles WeightsOf(std::size_t c) const {
-    Doubles weights = MixtureWeights(options_, MixtureState(c));
-    if (!AnyAwake()) return weights;
-    double all = 0;
-    double awake = 0;
+    std::vector<bool> awake;
+    for (std::size_t e = 0; e < n_; ++e) awake.push_back(IsAwake(e) || !AnyAwake());
+    return AwakeWeights(c, awake);
+  }
+  /// Those of the next step, when the experts whose turn it is are awake.
+  Doubles NextWeightsOf(std::size_t c) const {
+    std::vector<bool> awake;
     for (std::size_t e = 0; e < n_; ++e) {
-      if (!IsAwake(e)) weights[e] = 0;
-      all += weights[e];
-      awake += IsAwake(e) ? 1 : 0;
+      awake.push_back(IsAwake(e));
+      for (const std::uint32_t expert : broadcast().turn) {
+        if (grid_.KernelOf(e) == grid_.KernelOf(expert) && e <= expert) awake.back() = true;
+      }
     }
+    return AwakeWeights(c, awake);
+  }
+  Doubles AwakeWeights(std::size_t c, const std::vector<bool>& awake) const {
+    Doubles weights = MixtureWeights(options_, MixtureState(c), kGramPace);
+    if (!std::ranges::count(awake, false)) return weights;
+    double all = 0;
+    for (std::size_t e = 0; e < n_; ++e) all += awake[e] ? weights[e] : 0;
+    const auto count = static_cast<double>(std::ranges::count(awake, true));
     for (std::size_t e = 0; e < n_; ++e) {
-      weights[e] = all > 0 ? weights[e] / all : IsAwake(e) ? 1 / awake : 0;
+      weights[e] = !awake[e] ? 0 : all > 0 ? weights[e] / all : 1 / count;
     }
     return weights;
   }

@@ -14,7 +14,7 @@ namespace {
 class LocalRlsStep final : public ClientStep {
  public:
   explicit LocalRlsStep(const Algorithm& algorithm)
-      : ClientStep(algorithm), local_(bank(), options_, false) {}
+      : ClientStep(algorithm), local_(bank(), options_, {{.ridge = options_.ridge}}) {}
 
  private:
   Prediction PredictClient(std::size_t c) const override {
@@ -40,7 +40,8 @@ class PofNewtonStep final : public ClientStep {
   explicit PofNewtonStep(const Algorithm& algorithm) : ClientStep(algorithm) {
     const auto& local = algorithm.definition().local_bank;
     if (local == nullptr) return;
-    local_.emplace(*local, options_, true);
+    local_.emplace(*local, options_,
+                   std::vector<LocalRule>{{.ridge = options_.ridge, .listening = 1}});
     outer_size_ = 2 + local->kernels();
   }
 

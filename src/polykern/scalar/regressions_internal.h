@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "polykern/algorithms/options.h"
+#include "polykern/algorithms/shared/local_experts.h"
 #include "polykern/core/losses.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/experts_internal.h"
@@ -12,26 +15,34 @@ namespace polykern::scalar {
 
 inline constexpr double kMiddleOfLabels = 0.5;
 
-/// Private experts: a regression of what a base prediction leaves over, for each kernel of a bank.
+/// Private experts (LocalExperts): a regression of what a base prediction leaves over, or of the
+/// label itself, for each kernel of a bank.
 class PrivateRegressions {
  public:
-  /// listen: they say nothing before they have seen as many samples as they have parameters.
-  PrivateRegressions(const KernelBank& bank, const AlgorithmOptions& options, bool listen)
-      : bank_(bank), options_(options), listen_(listen) {}
+  PrivateRegressions(const KernelBank& bank, const AlgorithmOptions& options,
+                     std::vector<LocalRule> rules)
+      : bank_(bank), options_(options), rules_(std::move(rules)) {}
 
   Floats Predict(double base, std::span<const float> x, std::span<const double> state) const {
     Floats f;
     for (std::size_t i = 0; i < bank_.kernels(); ++i) {
       const auto own = MatrixRow(state, i, Size());
-      const bool speaks = !listen_ || own[0] >= static_cast<double>(bank_.feature_size());
+      const LocalRule& rule = rules_[i % rules_.size()];
+      const auto width = static_cast<double>(bank_.feature_size());
       const double correction = Dot(own.subspan(1, bank_.feature_size()), Z(i, x));
-      f.push_back(static_cast<float>(std::clamp(base + (speaks ? correction : 0), 0.0, 1.0)));
+      const bool speaks = own[0] >= rule.listening * width;
+      const double each = (rule.alone ? kMiddleOfLabels : base) + correction;
+      f.push_back(static_cast<float>(std::clamp(speaks ? each : base, 0.0, 1.0)));
     }
     return f;
   }
   void Learn(double base, double label, std::span<const float> x, std::span<double> state) const {
     for (std::size_t i = 0; i < bank_.kernels(); ++i) {
-      LearnRegression(options_, Z(i, x), label - base, MatrixRow(state, i, Size()));
+      const LocalRule& rule = rules_[i % rules_.size()];
+      AlgorithmOptions options = options_;
+      options.ridge = rule.ridge;
+      LearnRegression(options, Z(i, x), label - (rule.alone ? kMiddleOfLabels : base),
+                      MatrixRow(state, i, Size()));
     }
   }
 
@@ -41,7 +52,7 @@ class PrivateRegressions {
 
   const KernelBank& bank_;
   const AlgorithmOptions& options_;
-  bool listen_;
+  std::vector<LocalRule> rules_;
 };
 
 /// Squared losses of all predictions.

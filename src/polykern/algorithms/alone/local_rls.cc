@@ -18,8 +18,8 @@ class LocalRls final : public Algorithm {
   explicit LocalRls(AlgorithmDefinition made_from)
       : Algorithm(std::move(made_from)),
         packed_(*definition().bank),
-        local_(*definition().bank, definition().options.ridge, definition().options.forgetting,
-               false),
+        local_(*definition().bank, {{.ridge = definition().options.ridge}},
+               definition().options.forgetting),
         mixture_(local_.experts(), definition().options.weighting,
                  definition().options.weight_rate.value_or(kUnitRate)) {}
 
@@ -112,7 +112,7 @@ std::unique_ptr<Algorithm> NewLocalRls(AlgorithmDefinition definition) {
 }
 
 void ScaleLabels(const KernelBank& bank, double factor, std::span<double> state) {
-  const LocalExperts local(bank, 1, 1, false);
+  const LocalExperts local(bank, {{}}, 1);
   const std::size_t mixture = state.size() - local.StateSize();
   Mixture::ScaleLabels(factor, state.first(mixture));
   local.ScaleLabels(factor, state.subspan(mixture));

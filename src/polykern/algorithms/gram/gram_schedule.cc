@@ -4,16 +4,13 @@
 #include <cassert>
 
 namespace polykern {
-namespace {
 
-/// A larger size is taken up when its sums are at most this share of all that was sent.
-constexpr double kAffordable = 0.2;
-
-}  // namespace
-
-GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules)
+GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
+                           const SampleCount& expected)
     : grid_(grid),
       rules_(rules),
+      last_learnt_(static_cast<double>(expected.samples)),
+      last_unknowns_(static_cast<double>(expected.unknowns)),
       samples_(grid.experts()),
       weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {
   for (std::size_t expert = 0; expert < grid.experts(); ++expert) {
@@ -37,20 +34,16 @@ void GramSchedule::Released(std::size_t expert, double samples, std::span<const 
   for (std::size_t e = expert; grid_.HasSmaller(e); --e) samples_[e - 1] = samples_[expert];
 }
 
-/// A size that never had a turn is expected to be as good as the next smaller one.
+/// What it costs does not matter: an expensive one is saved up for. A size that never had a turn is
+/// expected to be as good as the next smaller one, and comes after that.
 double GramSchedule::Priority(std::size_t expert, double pending) const {
   if (pending < kLeastSamples) return 0;
-  const double numbers = static_cast<double>(grid_.NumbersOf(expert));
   const double explored = rules_.exploration / static_cast<double>(grid_.experts());
   if (samples_[expert] > 0) {
-    return (weights_[expert] + explored) * (pending / (samples_[expert] + pending)) / numbers;
+    return (weights_[expert] + explored) * (pending / (samples_[expert] + pending));
   }
-  if (sent_ > 0 && numbers > kAffordable * (sent_ + numbers)) return 0;
-  double trust = 1;
-  if (grid_.HasSmaller(expert)) {
-    trust = samples_[expert - 1] > 0 ? std::max(weights_[expert - 1], explored) : 0;
-  }
-  return (trust + explored) / numbers;
+  if (!grid_.HasSmaller(expert)) return 1 + explored;
+  return samples_[expert - 1] > 0 ? std::max(weights_[expert - 1], explored) + explored : 0;
 }
 
 std::vector<std::uint32_t> GramSchedule::NextTurn() {
@@ -58,13 +51,14 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
   std::vector<bool> asked(grid_.experts());
   uplink_ = std::min(uplink_ + rules_.budget, rules_.burst * rules_.budget);
   const double coming = rules_.disclosure * last_unknowns_;
-  const double unknowns_each = learnt_ > 0 ? unknowns_ / learnt_ : 0;
+  const double all = learnt_ + last_learnt_;
+  const double unknowns_each = all > 0 ? (unknowns_ + last_unknowns_) / all : 0;
   for (;;) {
     std::size_t best = 0;
     double highest = 0;
     for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
       if (asked[expert]) continue;
-      const double pending = learnt_ + last_learnt_ - samples_[expert];
+      const double pending = all - samples_[expert];
       const auto numbers = static_cast<double>(grid_.NumbersOf(expert));
       if (numbers > rules_.disclosure * pending * unknowns_each) continue;
       const double priority = Priority(expert, pending);
@@ -79,7 +73,6 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
     }
     uplink_ -= numbers;
     disclosure_ -= numbers;
-    sent_ += numbers;
     turn.push_back(static_cast<std::uint32_t>(best));
     for (std::size_t e = best + 1; e-- > 0;) {
       asked[e] = true;
@@ -91,8 +84,7 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
 }
 
 void GramSchedule::Save(std::span<double> saved) const {
-  const double numbers[] = {uplink_,   disclosure_,  sent_,         learnt_,
-                            unknowns_, last_learnt_, last_unknowns_};
+  const double numbers[] = {uplink_, disclosure_, learnt_, unknowns_, last_learnt_, last_unknowns_};
   static_assert(std::size(numbers) == kNumbers);
   auto to = std::ranges::copy(numbers, saved.begin()).out;
   to = std::ranges::copy(samples_, to).out;
@@ -100,7 +92,7 @@ void GramSchedule::Save(std::span<double> saved) const {
 }
 
 void GramSchedule::Load(std::span<const double> saved) {
-  double* const numbers[] = {&uplink_,   &disclosure_,  &sent_,         &learnt_,
+  double* const numbers[] = {&uplink_,   &disclosure_,  &learnt_,
                              &unknowns_, &last_learnt_, &last_unknowns_};
   for (std::size_t i = 0; i < kNumbers; ++i) *numbers[i] = saved[i];
   std::ranges::copy(saved.subspan(kNumbers, samples_.size()), samples_.begin());

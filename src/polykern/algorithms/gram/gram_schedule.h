@@ -19,14 +19,15 @@ struct GramRules {
 
 /// Whose sums the clients send, and when. Two buckets allow it: the uplink's, into which a budget
 /// flows with every step, and that of disclosure, into which every sample's unknowns flow. What is
-/// sent is taken out of both. Of the experts that both can pay for, the next one is the one with
-/// the most weight times news per number. Pure: the same calls give the same bits. One thread.
+/// sent is taken out of both. The next expert is the one with the most weight times news, as soon
+/// as both can pay for it. Pure: the same calls give the same bits. One thread.
 class GramSchedule {
  public:
   /// A sum over fewer samples is not asked for.
   static constexpr double kLeastSamples = 32;
 
-  GramSchedule(const GramGrid& grid, const GramRules& rules);
+  /// `expected`: in the first step.
+  GramSchedule(const GramGrid& grid, const GramRules& rules, const SampleCount& expected = {});
 
   /// A step ended in which the clients learnt from so many samples more.
   void Learnt(const SampleCount& fresh);
@@ -45,7 +46,7 @@ class GramSchedule {
   void Load(std::span<const double> saved);
 
  private:
-  static constexpr std::size_t kNumbers = 7;
+  static constexpr std::size_t kNumbers = 6;
 
   double Priority(std::size_t expert, double pending) const;
 
@@ -54,7 +55,6 @@ class GramSchedule {
   double deepest_ = 0;  // what the bucket of disclosure holds at most
   double uplink_ = 0;
   double disclosure_ = 0;
-  double sent_ = 0;  // numbers of all turns
   double learnt_ = 0;
   double unknowns_ = 0;
   double last_learnt_ = 0;  // in the last step

@@ -87,11 +87,15 @@ class GramInbox final : public Inbox {
 class GramServer final : public Server {
  public:
   GramServer(const GramGrid& grid, const GramServerRule& rule)
-      : grid_(grid), rule_(rule), schedule_(grid, rule.schedule), experts_(grid.experts()) {
+      : grid_(grid),
+        rule_(rule),
+        schedule_(grid, rule.schedule, rule.expected),
+        experts_(grid.experts()) {
     broadcast_.model.resize(grid.kernels() * grid.model_width());
     for (std::size_t e = 0; e < experts_.size(); ++e) {
       experts_[e].equations.resize(GramGrid::EquationsSize(grid.WidthOf(e)));
     }
+    broadcast_.turn = schedule_.NextTurn();
   }
 
   const Broadcast& broadcast() const override { return broadcast_; }

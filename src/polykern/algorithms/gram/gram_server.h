@@ -13,6 +13,7 @@ struct GramServerRule {
   double ridge = 1e-4;    ///< of features of length 1, > 0
   double forgetting = 1;  ///< what each step leaves of the samples before it, in (0, 1]
   GramRules schedule = {};
+  SampleCount expected = {};  ///< in the first step
 };
 
 /// Throws BrokenRule unless the sums of each update can be those of as many samples as it says,

@@ -40,7 +40,7 @@ class PofGram final : public Algorithm {
     const KernelBank& bank = *definition().local_bank;
     const AlgorithmOptions& options = definition().options;
     packed_local_.emplace(bank);
-    local_.emplace(bank, options.ridge, options.forgetting, true);
+    local_.emplace(bank, GramLocalRules(options.ridge), options.forgetting);
     outer_ = MixtureOf(1 + bank.kernels());
   }
 
@@ -73,13 +73,15 @@ class PofGram final : public Algorithm {
   }
   std::unique_ptr<Server> NewServer() const override {
     const AlgorithmOptions& options = definition().options;
+    const Problem& problem = definition().problem;
     return NewGramServer(
         grid_, {.ridge = options.ridge,
                 .forgetting = options.forgetting,
                 .schedule = {.budget = static_cast<double>(options.budget),
                              .burst = static_cast<double>(options.burst),
                              .disclosure = options.disclosure,
-                             .exploration = options.exploration.value_or(kGramExploration)}});
+                             .exploration = options.exploration.value_or(kGramExploration)},
+                .expected = {problem.clients, problem.clients * (1 + problem.dimension)}});
   }
   std::unique_ptr<CohortStep> NewCpuStep() const override;
 
@@ -87,7 +89,7 @@ class PofGram final : public Algorithm {
   class Step;
   Mixture MixtureOf(std::size_t experts) const {
     const AlgorithmOptions& options = definition().options;
-    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate)};
+    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate), kGramPace};
   }
 
   GramGrid grid_;
@@ -128,7 +130,7 @@ class PofGram::Step final : public CohortStep {
       for (std::size_t e = 0; e < n_; ++e) f[e] = PredictionOf(c, e);
       const auto weights = MatrixRow(weights_, c, n_);
       mixture_.Weights(MixtureState(c), weights);
-      KeepAwake(weights);
+      if (any_awake_) KeepAwake(awake_, weights);
       predictions_[c] = mixture_.Predict(weights, f);
     }
     if (private_) {
@@ -149,11 +151,10 @@ class PofGram::Step final : public CohortStep {
       any_awake_ = any_awake_ || awake_[e];
     }
   }
-  void KeepAwake(std::span<double> weights) const {
-    if (!any_awake_) return;
+  static void KeepAwake(const std::vector<bool>& awake, std::span<double> weights) {
     double all = 0;
-    for (std::size_t e = 0; e < n_; ++e) {
-      if (!awake_[e]) weights[e] = 0;
+    for (std::size_t e = 0; e < weights.size(); ++e) {
+      if (!awake[e]) weights[e] = 0;
       all += weights[e];
     }
     if (all > 0) {
@@ -161,8 +162,8 @@ class PofGram::Step final : public CohortStep {
       return;
     }
     // Only sleepers have weight: the others share it evenly.
-    const auto count = static_cast<double>(std::ranges::count(awake_, true));
-    for (std::size_t e = 0; e < n_; ++e) weights[e] = awake_[e] ? 1 / count : 0;
+    const auto count = static_cast<double>(std::ranges::count(awake, true));
+    for (std::size_t e = 0; e < weights.size(); ++e) weights[e] = awake[e] ? 1 / count : 0;
   }
 
   /// From the middle of the labels' range, and within it.
@@ -201,17 +202,30 @@ class PofGram::Step final : public CohortStep {
     updates_.Begin(broadcast().step, samples().clients, answering().answers ? turn.size() : 0);
     if (!answering().answers) return;
     assert(turn.empty() || samples().history != nullptr);
+    // The server is told the weights of the next step, when these experts are awake.
+    std::vector<bool> awake = awake_;
+    for (const std::uint32_t expert : turn) {
+      for (std::size_t e = expert + 1; e-- > 0;) {
+        awake[e] = true;
+        if (!grid_.HasSmaller(e)) break;
+      }
+    }
+    next_weights_.resize(n_);
     for (std::size_t c = 0; c < clients(); ++c) {
       PendingSamples pending = PendingOf(c);
       pending.Settle(answering().last_counted, grid_.sizes());
       std::ranges::copy(turn,
                         updates_.blocks.begin() + static_cast<std::ptrdiff_t>(updates_.first[c]));
+      if (!turn.empty()) {
+        mixture_.Weights(MixtureState(c), next_weights_);
+        KeepAwake(awake, next_weights_);
+      }
       for (const std::uint32_t expert : turn) {
         const auto [begin, end] = pending.Next(expert);
         learnt_.Clear();
         samples().history->Read(samples().clients[c], begin, end, pending.learnt(), learnt_);
         assert(learnt_.y.size() == end - begin);
-        sums_.Append(expert, learnt_, MatrixRow(weights_, c, n_), updates_.integers);
+        sums_.Append(expert, learnt_, next_weights_, updates_.integers);
         updates_.samples.push_back(end - begin);
       }
       updates_.fresh.push_back(pending.fresh());
@@ -237,7 +251,8 @@ class PofGram::Step final : public CohortStep {
   std::vector<double> theta_;
   std::vector<bool> awake_;
   bool any_awake_ = false;
-  std::vector<double> weights_;    // clients x n
+  std::vector<double> weights_;  // clients x n
+  std::vector<double> next_weights_;
   std::vector<double> federated_;  // per client: the prediction of the mixture
   LearntSamples learnt_;
   std::optional<PrivateExperts> private_;
@@ -248,6 +263,11 @@ std::unique_ptr<CohortStep> PofGram::NewCpuStep() const {
 }
 
 }  // namespace
+
+std::vector<LocalRule> GramLocalRules(double ridge) {
+  return {{.ridge = 10 * ridge, .listening = 0.25, .alone = true},
+          {.ridge = 1000 * ridge, .listening = 0.5}};
+}
 
 std::unique_ptr<Algorithm> NewPofGram(AlgorithmDefinition definition) {
   assert(definition.options.loss == LossKind::kSquared);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/shared/local_experts.h"
 
 namespace polykern {
 
@@ -16,6 +18,14 @@ namespace polykern {
 /// weight_rate, ridge, forgetting and the settings of local experts; options must have passed
 /// CheckAlgorithm. The bank's features are the largest of GramGrid::kSizes that is wanted. Squared
 /// loss alone; labels are in [0, 1], others are clipped on their way to the server.
+/// Its mixtures come to trust experts more slowly than the paper's AdaHedge: experts are many, and
+/// change with every turn.
+inline constexpr double kGramPace = 0.5;
+
+/// Of its local experts: in turn one that stays alone, so that a client never does worse than
+/// without a federation, and one that corrects the federated prediction.
+std::vector<LocalRule> GramLocalRules(double ridge);
+
 std::unique_ptr<Algorithm> NewPofGram(AlgorithmDefinition definition);
 
 }  // namespace polykern

@@ -29,12 +29,14 @@ AlgorithmOptions GramOptions() {
   return options;
 }
 
-/// AdaHedge of experts some of which sleep.
-struct SlowSleepers : twin::SlowAdaHedge {
-  using SlowAdaHedge::SlowAdaHedge;
-
+/// AdaHedge at pof-gram's pace, of experts some of which sleep.
+struct SlowSleepers {
   Vector Awake(const std::vector<bool>& awake) const {
-    Vector weights = Weights();
+    const double best = *std::ranges::min_element(losses);
+    Vector weights;
+    for (const double loss : losses) {
+      weights.push_back(loss == best ? 1 : gap > 0 ? std::exp(-Rate() * (loss - best)) : 0);
+    }
     double all = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) all += weights[i] *= awake[i] ? 1 : 0;
     for (double& weight : weights) weight /= all;
@@ -55,6 +57,10 @@ struct SlowSleepers : twin::SlowAdaHedge {
         gap > 0 ? least - std::log(mixed) / Rate() : *std::ranges::min_element(losses) - before;
     gap += std::max(0.0, twin::Dot(weights, step) - mix);
   }
+  double Rate() const { return kGramPace * std::log(static_cast<double>(losses.size())) / gap; }
+
+  Vector losses = Vector(kGramBandwidths * 2);
+  double gap = 0;
 };
 
 /// Every expert's regression solved anew from all samples that its turns have brought.
@@ -73,7 +79,7 @@ class SlowPofGram {
     SampleCount fresh;
     for (std::size_t k = 0; k < twin::kClients; ++k) {
       if (step.present[k] == 0) continue;
-      const Vector w = any_ ? clients[k].Awake(awake_) : clients[k].Weights();
+      const Vector w = clients[k].Awake(any_ ? awake_ : std::vector<bool>(n_, true));
       Vector f;
       for (std::size_t e = 0; e < n_; ++e) {
         f.push_back(awake_[e] ? Clip(0.5 + twin::Dot(theta[e], Z(e, step.x[k]))) : 0.5);
@@ -86,7 +92,7 @@ class SlowPofGram {
         losses.push_back((p - step.y[k]) * (p - step.y[k]));
       }
       clients[k].LearnWith(w, losses);
-      weights.push_back(w);
+      weights.push_back(clients[k].Awake(NextAwake()));
       for (std::size_t e = 0; e < n_; ++e) pending_[k][e].push_back({step.x[k], step.y[k]});
       ++fresh.samples;
       fresh.unknowns += 1 + twin::kDimension;
@@ -96,8 +102,7 @@ class SlowPofGram {
   }
 
   Matrix theta = Matrix(kGramBandwidths * 2);
-  std::vector<SlowSleepers> clients =
-      std::vector<SlowSleepers>(twin::kClients, SlowSleepers(kGramBandwidths * 2));
+  std::vector<SlowSleepers> clients = std::vector<SlowSleepers>(twin::kClients);
   std::size_t turns = 0;
 
  private:
@@ -117,6 +122,16 @@ class SlowPofGram {
     return z;
   }
 
+  /// After this step's turns.
+  std::vector<bool> NextAwake() const {
+    std::vector<bool> awake = awake_;
+    for (const std::uint32_t e : turn_) {
+      awake[e] = true;
+      if (grid_.HasSmaller(e)) awake[e - 1] = true;
+    }
+    if (std::ranges::count(awake, true) == 0) awake.assign(n_, true);
+    return awake;
+  }
   void EndStep(const Step& step, const std::vector<Vector>& weights, const SampleCount& fresh) {
     Vector mean(n_);
     for (const Vector& each : weights) {

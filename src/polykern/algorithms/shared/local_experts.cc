@@ -1,15 +1,21 @@
 #include "polykern/algorithms/shared/local_experts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
 
-LocalExperts::LocalExperts(const KernelBank& bank, double ridge, double forgetting, bool listen)
+LocalExperts::LocalExperts(const KernelBank& bank, std::vector<LocalRule> rules, double forgetting)
     : experts_(bank.kernels()),
-      squares_(bank.feature_size(), ridge, forgetting),
-      listening_(listen ? static_cast<double>(bank.feature_size()) : 0) {}
+      rules_(std::move(rules)),
+      size_(RecursiveLeastSquares(bank.feature_size(), 1, 1).StateSize()) {
+  for (LocalRule& rule : rules_) {
+    squares_.emplace_back(bank.feature_size(), rule.ridge, forgetting);
+    rule.listening *= static_cast<double>(bank.feature_size());  // in samples from here on
+  }
+}
 
 std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes,
                                           std::size_t most) {
@@ -24,28 +30,32 @@ std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes
 
 void LocalExperts::ScaleLabels(double factor, std::span<double> state) const {
   for (std::size_t i = 0; i < experts_; ++i) {
-    squares_.ScaleLabels(factor, MatrixRow(state, i, squares_.StateSize()));
+    SquaresOf(i).ScaleLabels(factor, MatrixRow(state, i, size_));
   }
 }
 
 void LocalExperts::Predict(std::size_t client, double base, std::span<const double> state,
                            const CohortFeatures& features, std::span<float> predictions) const {
   for (std::size_t i = 0; i < experts_; ++i) {
-    const auto own = MatrixRow(state, i, squares_.StateSize());
-    const bool speaks = squares_.Samples(own) >= listening_;
-    const double correction = speaks ? Dot(squares_.Theta(own), features.Of(client, i)) : 0;
-    predictions[i] = static_cast<float>(std::clamp(base + correction, 0.0, 1.0));
+    const RecursiveLeastSquares& squares = SquaresOf(i);
+    const auto own = MatrixRow(state, i, size_);
+    double f = base;
+    if (squares.Samples(own) >= RuleOf(i).listening) {
+      f = BaseOf(RuleOf(i), base) + Dot(squares.Theta(own), features.Of(client, i));
+    }
+    predictions[i] = static_cast<float>(std::clamp(f, 0.0, 1.0));
   }
 }
 
 void LocalExperts::Learn(std::size_t client, double base, double label,
                          const CohortFeatures& features, std::span<double> state,
                          std::vector<double>& scratch) const {
-  scratch.resize(2 * squares_.width());
   for (std::size_t i = 0; i < experts_; ++i) {
-    const auto own = MatrixRow(state, i, squares_.StateSize());
+    const RecursiveLeastSquares& squares = SquaresOf(i);
+    scratch.resize(2 * squares.width());
+    const auto own = MatrixRow(state, i, size_);
     const auto z = features.Of(client, i);
-    squares_.Learn(z, label - base, Dot(squares_.Theta(own), z), own, scratch);
+    squares.Learn(z, label - BaseOf(RuleOf(i), base), Dot(squares.Theta(own), z), own, scratch);
   }
 }
 

@@ -42,7 +42,8 @@ class PofNewton final : public Algorithm {
     const KernelBank& bank = *definition().local_bank;
     const AlgorithmOptions& options = definition().options;
     packed_local_.emplace(bank);
-    local_.emplace(bank, options.ridge, options.forgetting, true);
+    local_.emplace(bank, std::vector<LocalRule>{{.ridge = options.ridge, .listening = 1}},
+                   options.forgetting);
     outer_ = MixtureOf(1 + bank.kernels());
   }
 

@@ -16,7 +16,7 @@ RoundsOptions WithObserver(RoundsOptions options, RoundsObserver& observer) {
 HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(options),
       began_(std::chrono::steady_clock::now()),
-      algorithm_(MakeAlgorithm(options.federation)),
+      algorithm_(MakeAlgorithm(options.federation, options.rounds.roster.size())),
       store_((CheckListen(options.server), OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
       rounds_(*algorithm_, *store_, WithObserver(options.rounds, log_)),
