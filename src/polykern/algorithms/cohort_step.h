@@ -57,8 +57,8 @@ class CohortStep {
     return updates_;
   }
 
-  /// After Predict: y_hat per client, and what each kernel predicts, clients x kernels; empty
-  /// without kernels.
+  /// After Predict: y_hat per client, and what each kernel predicts, clients x kernels, a client's
+  /// own after the federated where it has both; empty without kernels.
   std::span<const double> predictions() const { return predictions_; }
   std::span<const float> kernel_predictions() const { return kernel_predictions_; }
   /// After Learn: clients x experts, regularisation included.

@@ -180,6 +180,8 @@ TEST(FeaturesOf, FollowsWhatEachAlgorithmSends) {
   EXPECT_EQ(Features("em-kofl", 250), 99U);
   EXPECT_EQ(Features("fomd-oms"), 100U);
   EXPECT_EQ(Features("fomd-oms", 401), 99U);
+  EXPECT_EQ(Features("fed-poe"), 100U);
+  EXPECT_EQ(Features("fed-poe", 599), 99U);
   EXPECT_EQ(Features("local", 1), 100U);
   EXPECT_EQ(Features("perfedavg"), 0U);
   EXPECT_EQ(Features("pof-newton"), 100U);  // of 5 kernels
@@ -203,6 +205,22 @@ TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
   EXPECT_TRUE(TraitsOf("pof-newton").chooses_kernels);
   EXPECT_FALSE(TraitsOf("local-rls").chooses_kernels);
   EXPECT_FALSE(TraitsOf("ofmkl-avg").chooses_kernels);
+}
+
+TEST(KernelsOf, AreTheDictionaryUnlessAnAlgorithmHasItsOwn) {
+  AlgorithmOptions options;
+  options.dictionary = "matern32";
+  options.kernels = 4;
+  options.single_bandwidth = 7;
+  const auto texts = [&](std::string_view name) {
+    std::vector<std::string> list;
+    for (const Kernel& kernel : KernelsOf(name, options)) list.push_back(KernelText(kernel));
+    return list;
+  };
+  EXPECT_THAT(texts("ofskl"), testing::ElementsAre("gaussian 7"));
+  EXPECT_THAT(texts("fed-poe"), testing::ElementsAre("gaussian 0.1", "gaussian 1", "gaussian 10"));
+  EXPECT_EQ(texts("pof-mkl").size(), 4U);
+  EXPECT_THAT(texts("pof-mkl")[0], HasSubstr("matern32"));
 }
 
 TEST(CheckAlgorithm, TellsFomdOmsThatItNeedsTwoKernels) {
@@ -325,13 +343,12 @@ TEST(MakeAlgorithm, GivesPrivateExpertsTheMemoryTheyMayHave) {
 TEST_P(EveryAlgorithm, IsTheSameOverABankThatExists) {
   if (!TraitsOf(Name()).takes_bank) return;
   AlgorithmOptions options;
-  options.kernels = Name() == "ofskl" ? 1 : 7;
+  options.kernels = 7;
   options.features = 5;
-  options.single_bandwidth = 1;  // of a dictionary of one kernel
   options.experts = HasLocal() ? Experts::kFederatedAndLocal : Experts::kFederated;
   const auto drawn = MakeAlgorithm(Name(), options, kShort);
-  const auto bank = std::make_shared<const KernelBank>(MakeDictionary("gaussian", options.kernels),
-                                                       twin::kDimension, 5, twin::kSeed);
+  const auto bank = std::make_shared<const KernelBank>(KernelsOf(Name(), options), twin::kDimension,
+                                                       5, twin::kSeed);
   options.kernels = 3;  // the bank knows better
   options.features = {};
   const auto given = MakeAlgorithm(Name(), bank, options, {99, 60, twin::kSeed});
@@ -355,7 +372,8 @@ TEST(MakeAlgorithm, RefusesABankThatDoesNotFit) {
   EXPECT_EQ(complaint("pof-mkl", 4, 125), "");
   EXPECT_THAT(complaint("pof-mkl", 4, 126), HasSubstr("features is 126"));
   EXPECT_THAT(complaint("pof-mkl", 3, 5), HasSubstr("kernels_per_upload is 4"));
-  EXPECT_THAT(complaint("ofskl", 4, 5), HasSubstr("the bank has 4"));
+  EXPECT_THAT(complaint("ofskl", 4, 5), HasSubstr("has 1 kernel, but the bank has 4"));
+  EXPECT_THAT(complaint("fed-poe", 4, 5), HasSubstr("has 3 kernels, but the bank has 4"));
   EXPECT_THAT(complaint("perfedavg", 4, 5), HasSubstr("no kernels: it takes no bank"));
   EXPECT_THAT(complaint("pof-gram", 5, 100), HasSubstr("its own kernels: it takes no bank"));
   EXPECT_THAT(complaint("nobody", 4, 5), HasSubstr("unknown algorithm"));

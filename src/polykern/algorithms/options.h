@@ -79,13 +79,15 @@ namespace users {  // of several options
 inline constexpr std::string_view kDictionary =
     "pof-mkl pof-newton pof-adagrad ofmkl-avg vm-kofl em-kofl fomd-oms local local-rls";
 inline constexpr std::string_view kFeatures =
-    "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local local-rls";
+    "pof-mkl pof-newton pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms fed-poe local "
+    "local-rls";
 inline constexpr std::string_view kUplink =
-    "pof-mkl pof-newton pof-gram pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg";
+    "pof-mkl pof-newton pof-gram pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms fed-poe "
+    "perfedavg";
 inline constexpr std::string_view kGradients =
-    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms local";
+    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms fed-poe local";
 inline constexpr std::string_view kAnyLoss =
-    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms perfedavg local";
+    "pof-mkl pof-adagrad ofskl ofmkl-avg vm-kofl em-kofl fomd-oms fed-poe perfedavg local";
 inline constexpr std::string_view kRegressions = "pof-newton pof-gram local-rls";
 inline constexpr std::string_view kLocalExperts = "pof-newton pof-gram";
 }  // namespace users
@@ -157,7 +159,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .unset = "1/sqrt(steps); pof-adagrad: 1"},
     {.key = "weight_rate",
      .field = &AlgorithmOptions::weight_rate,
-     .users = "pof-mkl pof-newton pof-gram vm-kofl em-kofl fomd-oms local local-rls",
+     .users = "pof-mkl pof-newton pof-gram vm-kofl em-kofl fomd-oms fed-poe local local-rls",
      .range = kPositive,
      .help = "eta_k",
      .unset = "1/sqrt(steps); pof-newton, pof-gram, local-rls: 1/2"},

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/algorithms/paper/vm_kofl.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/successors/fed_poe.h"
 #include "polykern/algorithms/successors/newton_server.h"
 #include "polykern/algorithms/successors/pof_adagrad.h"
 #include "polykern/algorithms/successors/pof_newton.h"
@@ -141,6 +143,14 @@ void CheckNewtonMemory(const AlgorithmOptions& options) {
               OptionName("features"));
 }
 
+/// Gaussians of these bandwidths: squared lengths, as everywhere.
+std::vector<Kernel> Gaussians(std::initializer_list<double> bandwidths) {
+  std::vector<Kernel> kernels;
+  for (const double sigma : bandwidths)
+    kernels.push_back({KernelKind::kGaussian, std::sqrt(sigma)});
+  return kernels;
+}
+
 // clang-format off: an algorithm is a paragraph.
 constexpr Entry kEntries[] = {
     {.traits = {.name = "pof-mkl", .chooses_kernels = true},
@@ -187,10 +197,7 @@ constexpr Entry kEntries[] = {
     {.traits = {.name = "ofskl"},
      .uplink = [](const auto&) { return Uplink{.kernels = 1}; },
      .make = NewOfskl,
-     .own_kernels =
-         [](const auto& o) {
-           return std::vector<Kernel>{{KernelKind::kGaussian, std::sqrt(o.single_bandwidth)}};
-         }},
+     .own_kernels = [](const auto& o) { return Gaussians({o.single_bandwidth}); }},
     {.traits = {.name = "ofmkl-avg"},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels}; },
      .make = NewOfmklAvg},
@@ -203,6 +210,13 @@ constexpr Entry kEntries[] = {
     {.traits = {.name = "fomd-oms", .least_kernels = 2},
      .uplink = [](const auto&) { return Uplink{.kernels = 2, .losses = 2}; },
      .make = NewFomdOms},
+    {.traits = {.name = "fed-poe"},
+     .uplink = [](const auto&) { return Uplink{.kernels = 3}; },
+     .make = NewFedPoe,
+     .own_kernels =
+         [](const auto&) {
+           return Gaussians({0.1, 1, 10});
+         }},
     {.traits = {.name = "perfedavg", .has_kernels = false, .takes_bank = false},
      .uplink = [](const auto&) { return Uplink{}; },
      .make = NewPerFedAvg},
@@ -264,6 +278,12 @@ Uplink UplinkOf(std::string_view name, const AlgorithmOptions& options) {
   return uplink;
 }
 
+std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& options) {
+  const Entry& entry = Find(name);
+  if (entry.own_kernels != nullptr) return entry.own_kernels(options);
+  return MakeDictionary(options.dictionary, options.kernels);
+}
+
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {
   const Entry& entry = Find(name);
   if (!entry.traits.has_kernels) return 0;
@@ -307,16 +327,14 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
   CheckAlgorithm(name, options);
   const Entry& entry = Find(name);
   if (!entry.traits.has_kernels) return entry.make({nullptr, options, problem});
-  const std::vector<Kernel> kernels = entry.own_kernels != nullptr
-                                          ? entry.own_kernels(options)
-                                          : MakeDictionary(options.dictionary, options.kernels);
   const bool draws = UsesOption(name, *FindOption("orthogonal"));  // and shared_draws
   const Draw draw = entry.orthogonal || (draws && options.orthogonal) ? Draw::kOrthogonal
                     : draws && options.shared_draws                   ? Draw::kShared
                                                                       : Draw::kIndependent;
-  return entry.make({std::make_shared<const KernelBank>(
-                         kernels, problem.dimension, FeaturesOf(name, options), problem.seed, draw),
-                     options, problem});
+  return entry.make(
+      {std::make_shared<const KernelBank>(KernelsOf(name, options), problem.dimension,
+                                          FeaturesOf(name, options), problem.seed, draw),
+       options, problem});
 }
 
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
@@ -327,9 +345,12 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
     throw Error(std::string(name) + " has " + (entry.traits.has_kernels ? "its own" : "no") +
                 " kernels: it takes no bank");
   }
-  if (entry.own_kernels != nullptr && bank->kernels() != entry.own_kernels(options).size()) {
-    throw Error(std::string(name) + " has one kernel, but the bank has " +
-                std::to_string(bank->kernels()));
+  if (entry.own_kernels != nullptr) {
+    if (const auto own = entry.own_kernels(options).size(); own != bank->kernels()) {
+      throw Error(std::string(name) + " has " + std::to_string(own) +
+                  (own == 1 ? " kernel" : " kernels") + ", but the bank has " +
+                  std::to_string(bank->kernels()));
+    }
   }
   options.kernels = bank->kernels();
   options.features = bank->features();

@@ -4,10 +4,12 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 
@@ -45,6 +47,9 @@ bool SuitsLoss(std::string_view name, LossKind loss);
 
 /// xi: the given one, or the algorithm's own.
 double ExplorationOf(std::string_view name, const AlgorithmOptions& options);
+
+/// The kernels that it draws features of: its own, or the options' dictionary.
+std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& options);
 
 /// D, 0 for an algorithm without kernels.
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options);

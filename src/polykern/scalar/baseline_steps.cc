@@ -74,7 +74,7 @@ void StepPrivately(double keep, double along, std::span<const float> z, std::spa
   }
 }
 
-/// Algorithms whose clients have a theta of their own: local and em-kofl.
+/// Algorithms whose clients have a theta of their own: local, fed-poe and em-kofl.
 class PrivateThetaStep : public ClientStep {
  public:
   using ClientStep::ClientStep;
@@ -122,6 +122,51 @@ class LocalStep final : public PrivateThetaStep {
     for (std::size_t i = 0; i < kernels_; ++i) State(c)[i] += losses[i];
   }
   std::span<double> Theta(std::size_t c) const { return State(c).subspan(kernels_); }
+};
+
+/// Its state: the federated kernels' losses, those of the two mixtures, and what LocalStep has.
+class FedPoeStep final : public PrivateThetaStep {
+ public:
+  using PrivateThetaStep::PrivateThetaStep;
+
+ private:
+  Prediction PredictClient(std::size_t c) const override {
+    const Doubles mixtures = Mixtures(c);
+    const Doubles shares = Weights(State(c).subspan(kernels_, 2));
+    Floats all = F(c);
+    for (const float f : PrivateF(c, Theta(c))) all.push_back(f);
+    return {shares[0] * mixtures[0] + shares[1] * mixtures[1], all};
+  }
+
+  void LearnClient(std::size_t c, double label) override {
+    const Doubles mixtures = Mixtures(c);
+    const Floats f = F(c);
+    for (std::size_t i = 0; i < kernels_; ++i) {
+      const double loss = LossOf(i, f[i], label);
+      Score(loss);
+      State(c)[i] += loss;
+      SendGradient(c, i, f[i], label, RateOr(options_.learning_rate));
+    }
+    for (const std::size_t m : {0, 1}) {
+      State(c)[kernels_ + m] += loss().Value(mixtures[m], label);
+    }
+    const double keep = 1 - 2 * RateOr(options_.learning_rate) * options_.regularization;
+    const Doubles losses = LearnPrivately(c, label, keep, Theta(c));
+    for (std::size_t i = 0; i < kernels_; ++i) OwnLosses(c)[i] += losses[i];
+  }
+
+  /// What the federated kernels predict together, and what the client's own do.
+  Doubles Mixtures(std::size_t c) const {
+    return {Dot(Weights(State(c).first(kernels_)), F(c)),
+            Dot(Weights(OwnLosses(c)), PrivateF(c, Theta(c)))};
+  }
+  Doubles Weights(std::span<const double> losses) const {
+    return SoftMin(losses, RateOr(options_.weight_rate));
+  }
+  std::span<double> OwnLosses(std::size_t c) const {
+    return State(c).subspan(kernels_ + 2, kernels_);
+  }
+  std::span<double> Theta(std::size_t c) const { return State(c).subspan(2 * kernels_ + 2); }
 };
 
 class EmKoflStep final : public PrivateThetaStep {
@@ -214,6 +259,9 @@ std::unique_ptr<CohortStep> NewFomdOmsStep(const Algorithm& algorithm) {
 }
 std::unique_ptr<CohortStep> NewLocalStep(const Algorithm& algorithm) {
   return std::make_unique<LocalStep>(algorithm);
+}
+std::unique_ptr<CohortStep> NewFedPoeStep(const Algorithm& algorithm) {
+  return std::make_unique<FedPoeStep>(algorithm);
 }
 std::unique_ptr<CohortStep> NewEmKoflStep(const Algorithm& algorithm) {
   return std::make_unique<EmKoflStep>(algorithm);

@@ -133,7 +133,9 @@ struct SlowPrivate {
     for (const Vector& each : theta) all.insert(all.end(), each.begin(), each.end());
     return all;
   }
-  twin::Matrix theta = twin::Matrix(twin::kKernels, Vector(twin::kWidth));
+  explicit SlowPrivate(std::size_t kernels = twin::kKernels)
+      : theta(kernels, Vector(twin::kWidth)) {}
+  twin::Matrix theta;
 };
 
 class LocalStep : public Baselines {};
@@ -164,6 +166,50 @@ TEST_P(LocalStep, IsPofMklWithAThetaOfItsOwn) {
 
 INSTANTIATE_TEST_SUITE_P(All, LocalStep,
                          testing::Combine(testing::Values("local"),
+                                          testing::ValuesIn(twin::kLosses)),
+                         TestName);
+
+class FedPoeStep : public Baselines {};
+
+TEST_P(FedPoeStep, MixesTheModelAndAThetaOfItsOwn) {
+  StepScene scene = MakeScene(options_);
+  std::vector<SlowPrivate> clients(2, SlowPrivate(3));
+  // Losses of the federated kernels, of the two mixtures, of the client's own kernels.
+  twin::Matrix losses(2, Vector(3 + 2 + 3));
+  for (int t = 0; t < 6; ++t) {
+    scene.Run();
+    for (std::size_t c = 0; c < 2; ++c) {
+      const auto weights = [&](std::size_t first, std::size_t count) {
+        const auto from = losses[c].begin() + static_cast<std::ptrdiff_t>(first);
+        return twin::WeightsOf(Vector(from, from + static_cast<std::ptrdiff_t>(count)), 0.6);
+      };
+      Vector f;
+      Vector own;
+      for (std::size_t i = 0; i < 3; ++i) {
+        f.push_back(scene.F(c, i));
+        own.push_back(clients[c].F(scene, c, i));
+        ExpectNear(scene.Sent(3 * c + i), scene.Gradient(c, i, 0.2));
+      }
+      const Vector mixtures = {twin::Dot(weights(0, 3), f), twin::Dot(weights(5, 3), own)};
+      EXPECT_NEAR(scene.Predicted(c), twin::Dot(weights(3, 2), mixtures), 1e-5);
+      const Vector step = clients[c].Learn(scene, c, 1 - 2 * 0.2 * 0.01, 0.01);
+      for (std::size_t i = 0; i < 3; ++i) {
+        losses[c][i] += scene.L(c, i);
+        losses[c][5 + i] += step[i];
+      }
+      for (const std::size_t m : {0, 1}) {
+        losses[c][3 + m] += twin::LossOf(scene.algorithm->loss(), mixtures[m], scene.y[c]);
+      }
+      Vector state = losses[c];
+      const Vector theta = clients[c].All();
+      state.insert(state.end(), theta.begin(), theta.end());
+      ExpectNear(scene.states[c], state);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FedPoeStep,
+                         testing::Combine(testing::Values("fed-poe"),
                                           testing::ValuesIn(twin::kLosses)),
                          TestName);
 

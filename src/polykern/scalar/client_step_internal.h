@@ -87,6 +87,7 @@ std::unique_ptr<CohortStep> NewEveryKernelStep(
     const Algorithm& algorithm);  // ofskl, ofmkl-avg, vm-kofl
 std::unique_ptr<CohortStep> NewEmKoflStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewFomdOmsStep(const Algorithm& algorithm);
+std::unique_ptr<CohortStep> NewFedPoeStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewPerFedAvgStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewLocalStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewLocalRlsStep(const Algorithm& algorithm);

@@ -18,8 +18,9 @@ constexpr ScalarEntry kScalarSteps[] = {
     {"pof-gram", scalar::NewPofGramStep},    {"pof-adagrad", scalar::NewPofMklStep},
     {"ofskl", scalar::NewEveryKernelStep},   {"ofmkl-avg", scalar::NewEveryKernelStep},
     {"vm-kofl", scalar::NewEveryKernelStep}, {"em-kofl", scalar::NewEmKoflStep},
-    {"fomd-oms", scalar::NewFomdOmsStep},    {"perfedavg", scalar::NewPerFedAvgStep},
-    {"local", scalar::NewLocalStep},         {"local-rls", scalar::NewLocalRlsStep},
+    {"fomd-oms", scalar::NewFomdOmsStep},    {"fed-poe", scalar::NewFedPoeStep},
+    {"perfedavg", scalar::NewPerFedAvgStep}, {"local", scalar::NewLocalStep},
+    {"local-rls", scalar::NewLocalRlsStep},
 };
 
 class Scalar final : public Engine {
