@@ -166,7 +166,7 @@ TEST_P(MaskedSums, GiveTheBitsOfAFederationThatSealsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MaskedSums,
                          testing::Values("pof-mkl", "pof-adagrad", "vm-kofl", "em-kofl", "fomd-oms",
-                                         "perfedavg", "local"),
+                                         "fed-poe", "perfedavg", "local"),
                          [](const auto& test) {
                            std::string name(test.param);
                            std::erase(name, '-');

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/kernels.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/results/result_schema_internal.h"
@@ -130,9 +131,13 @@ const ObjectOf<WeightsView>& WeightFields() {
       "ClientWeights",
       {{Texts("kernels"),
         [](Of v) {
+          AlgorithmOptions options = v.result.row.options;
+          options.kernels = v.kernels;
+          const auto kernels = KernelsOf(v.result.row.algorithm, options);
           Json names = Json::array();
-          for (const Kernel& kernel : MakeDictionary(v.result.row.options.dictionary, v.kernels)) {
-            names.push_back(KernelText(kernel));
+          for (std::size_t i = 0; i < v.kernels; ++i) {  // a client's own come after the federated
+            names.push_back((i < kernels.size() ? "" : "local ") +
+                            KernelText(kernels[i % kernels.size()]));
           }
           return names;
         }},
