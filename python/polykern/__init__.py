@@ -35,6 +35,7 @@ from polykern._core import (
 from polykern._algorithms import (
     Algorithm,
     EmKofl,
+    FedPoe,
     FomdOms,
     Local,
     LocalRls,
@@ -53,9 +54,10 @@ from polykern._network import Agent, Server
 from polykern._simulation import DivergenceWarning, Result, simulate
 
 __all__ = [
-    "Agent", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FomdOms", "Kernel",
-    "KernelBank", "Local", "LocalRls", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad", "PofGram",
-    "PofMkl", "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__", "algorithm_names",
+    "Agent", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FedPoe", "FomdOms",
+    "Kernel", "KernelBank", "Local", "LocalRls", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad",
+    "PofGram", "PofMkl", "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__",
+    "algorithm_names",
     "dictionary", "dictionary_names", "init_authority", "issue_certificate", "load", "make_algorithm",
     "paper_bandwidths", "recipe_names", "simulate",
 ]

@@ -185,6 +185,17 @@ class FomdOms(Algorithm):
     _name = "fomd-oms"
 
 
+class FedPoe(Algorithm):
+    """Fed-POE: a client mixes the federated model with a private copy of it. The bank has three kernels (the paper's below).
+
+    >>> import polykern as pk
+    >>> pk.FedPoe(pk.KernelBank.rbf(dimension=2, features=100, bandwidths=[0.1, 1, 10])).uplink_numbers
+    600
+    """
+
+    _name = "fed-poe"
+
+
 class PerFedAvg(Algorithm):
     """A small neural network, personalised by a step of its own: no kernels, so no bank.
 

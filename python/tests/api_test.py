@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import OWN_BANDWIDTHS
 
 import polykern as pk
 
@@ -47,8 +48,9 @@ def test_banks(bank):
 @pytest.mark.parametrize("name", pk.algorithm_names())
 def test_everything_can_be_pickled_in_the_middle(name, samples):
     X, Y = samples
-    bank = pk.KernelBank.rbf(3, 4, [10] if name == "ofskl" else [0.1, 1, 10, 100], seed=2)
-    algorithm = pickle.loads(pickle.dumps(pk.make_algorithm(name, 3 if name in ("pof-gram", "perfedavg") else bank, horizon=60, seed=5)))
+    bank = pk.KernelBank.rbf(3, 4, OWN_BANDWIDTHS.get(name, [0.1, 1, 10, 100]), seed=2)
+    over = 3 if name in ("pof-gram", "perfedavg") else bank
+    algorithm = pickle.loads(pickle.dumps(pk.make_algorithm(name, over, horizon=60, seed=5)))
     assert algorithm.name == name and type(algorithm).__name__ in repr(algorithm)
     server, clients = algorithm.server(), [algorithm.client(k) for k in range(7)]
     values = []

@@ -7,6 +7,9 @@ import pytest
 
 import polykern as pk
 
+# Of algorithms that have kernels of their own.
+OWN_BANDWIDTHS = {"ofskl": [10], "fed-poe": [0.1, 1, 10]}
+
 
 @pytest.fixture
 def bank():

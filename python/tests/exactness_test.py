@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from conftest import OWN_BANDWIDTHS
 
 import polykern as pk
 
@@ -130,7 +131,7 @@ def test_simulate_agrees_with_numpy_for_fixed_draws(M, xi, samples):
 @pytest.mark.parametrize("name", pk.algorithm_names())
 def test_simulate_and_the_halves_give_the_same_bits(name, samples):
     X, Y = samples
-    bank = pk.KernelBank.rbf(dimension=3, features=4, bandwidths=[10] if name == "ofskl" else [0.1, 1, 10, 100], seed=2)
+    bank = pk.KernelBank.rbf(dimension=3, features=4, bandwidths=OWN_BANDWIDTHS.get(name, [0.1, 1, 10, 100]), seed=2)
     # The same seed for both, which draw from it; a T for both.
     algorithm = pk.make_algorithm(name, 3 if name in ("pof-gram", "perfedavg") else bank, horizon=60, seed=9)
     result = pk.simulate(X, Y, algorithm, seed=9)
@@ -153,8 +154,8 @@ def run_program(tmp_path, *arguments):
 ROWS = {
     "pof-mkl": (51, 20, dict(kernels_per_upload=25)), "pof-newton": (51, 20, dict(kernels_per_upload=25)),
     "pof-adagrad": (51, 20, dict(kernels_per_upload=25)), "ofskl": (1, 100, {}), "ofmkl-avg": (51, 9, {}),
-    "vm-kofl": (51, 9, {}), "em-kofl": (51, 100, {}), "fomd-oms": (51, 100, {}), "perfedavg": (0, 0, {}), "pof-gram": (0, 0, {}),
-    "local": (51, 100, {}), "local-rls": (51, 17, {}),
+    "vm-kofl": (51, 9, {}), "em-kofl": (51, 100, {}), "fomd-oms": (51, 100, {}), "fed-poe": (3, 100, {}),
+    "perfedavg": (0, 0, {}), "local": (51, 100, {}), "local-rls": (51, 17, {}), "pof-gram": (0, 0, {}),
 }
 
 
@@ -167,7 +168,7 @@ def test_simulate_gives_the_bits_of_the_program(name, tmp_path):
     if name in ("pof-gram", "perfedavg"):
         algorithm = pk.make_algorithm(name, 8)
     else:
-        sigmas = [10] if name == "ofskl" else pk.paper_bandwidths()
+        sigmas = OWN_BANDWIDTHS.get(name, pk.paper_bandwidths())
         algorithm = pk.make_algorithm(name, pk.KernelBank.rbf(8, features, sigmas, seed=4), **settings)
         assert len(sigmas) == kernels
     result = pk.simulate(data.X, data.Y, algorithm, seed=4)
