@@ -27,6 +27,7 @@ SETTINGS = {
     "vm-kofl": (12, 8, 1),
     "em-kofl": (12, 8, 1),
     "fomd-oms": (12, 8, 1),
+    "fed-poe": (12, 8, 1),
     "perfedavg": (12, 8, 1),
     "local": (12, 8, 1),
     "local-rls": (4, 6, 1),

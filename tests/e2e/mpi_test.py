@@ -39,7 +39,7 @@ def together(folder, count, *arguments, launch=()):
 def test_every_algorithm_gives_the_same_bits_on_any_ranks_and_threads(tmp_path, clients):
     settings = ["run", "--clients", clients, *SMALL, "--participation", "0.8"]
     expected = alone(tmp_path, *settings, "--threads", 1)
-    assert len({run["algorithm"] for run in expected["runs"]}) == 12
+    assert len({run["algorithm"] for run in expected["runs"]}) == 13
     for count, threads in ((1, 2), (2, 1), (2, 2), (3, 1), (5, 2)):
         # One group: the clients of every run are spread over all ranks.
         result, text = together(tmp_path, count, *settings, "--threads", threads, "--rank-groups", 1)

@@ -24,7 +24,7 @@ def test_the_table_has_a_row_for_each_setting(polykern):
         assert [row[1:3] for row in rows] == [["1", "100"], ["25", "20"], ["51", "9"]]
     table = {line.split()[0]: line.split()[1:3] for line in done.out.splitlines() if line}
     assert (table["ofskl"], table["ofmkl-avg"], table["vm-kofl"]) == (["1", "100"], ["51", "9"], ["51", "9"])
-    assert (table["em-kofl"], table["fomd-oms"]) == (["1", "100"], ["2", "100"])
+    assert (table["em-kofl"], table["fomd-oms"], table["fed-poe"]) == (["1", "100"], ["2", "100"], ["3", "100"])
     assert (table["perfedavg"], table["local"]) == (["-", "-"], ["-", "100"])
     assert (table["pof-newton"], table["local-rls"]) == (["5", "100"], ["-", "17"])
     assert "Lowest error: " in done.out
@@ -37,7 +37,7 @@ def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp
                     "--projection-radius", "2", "--single-bandwidth", "3", "--out", "o")
     assert (done.code, done.err) == (0, "")
     runs = runs_of(tmp_path / "o")
-    assert len({run["algorithm"] for run in runs}) == len(runs) == 12
+    assert len({run["algorithm"] for run in runs}) == len(runs) == 13
     for run in runs:
         assert run["uplink_numbers_mean"] <= 1000
         assert run["uplink_numbers"] <= (21_000 if run["algorithm"] == "pof-gram" else 1000)

@@ -96,6 +96,19 @@ TEST(Result, HoldsWhatClientsPreferAndHowTheirRegretDiffers) {
   EXPECT_EQ(weights["trace"][0].size(), 4U);
 }
 
+TEST(Result, NamesTheKernelsThatAnAlgorithmHasAndThenAClientsOwn) {
+  SourceOptions source_options;
+  const Source source = FleetSource(source_options, 3, 5);
+  Row row;
+  row.algorithm = "fed-poe";
+  row.options.kernels = 6;  // as many as it has weights
+  const std::vector<RowResult> results = {MadeUpResult(*source.stream, row)};
+  const auto json = nlohmann::json::parse(ResultJson(source, source_options, {}, results, ""));
+  EXPECT_EQ(json["runs"][0]["client_weights"]["kernels"],
+            nlohmann::json({"gaussian 0.1", "gaussian 1", "gaussian 10", "local gaussian 0.1",
+                            "local gaussian 1", "local gaussian 10"}));
+}
+
 TEST(Result, HasNullWhereThereIsNothingToSay) {
   SourceOptions source_options;
   const Source source = FleetSource(source_options, 3, 5);

@@ -129,7 +129,8 @@ TEST(Experiment, SaysWhereThereIsNoRegretNoKernelAndNoFeature) {
     SCOPED_TRACE(name);
     EXPECT_FALSE(result.divergence);
     EXPECT_EQ(result.has_regret, name != "perfedavg" && name != "fomd-oms");
-    EXPECT_EQ(result.regret_bound.has_value(), name == "pof-mkl" || name == "local");
+    EXPECT_EQ(result.regret_bound.has_value(),
+              name == "pof-mkl" || name == "fed-poe" || name == "local");
     EXPECT_EQ(result.features == 0, name == "perfedavg");
     const bool alone = name == "local" || name == "local-rls";
     EXPECT_EQ(result.kernels == 0, name == "perfedavg" || name == "pof-gram" || alone);
