@@ -39,9 +39,8 @@ void Run(const std::vector<std::string>& arguments) {
   if (arguments.size() > 8) options.kernels_per_upload = number(8);
   // As the simulator's first repetition draws its features.
   const std::uint64_t seed = RepetitionSeed(fleet_options.seed);
-  const auto algorithm =
-      MakeAlgorithm(arguments.at(1), options,
-                    {fleet.dimension(), fleet.steps(), seed, fleet.clients()});
+  const auto algorithm = MakeAlgorithm(arguments.at(1), options,
+                                       {fleet.dimension(), fleet.steps(), seed, fleet.clients()});
   Clients clients(*algorithm, 0, fleet.clients());
   Workers workers(1);
   Simulation::Options keep;
