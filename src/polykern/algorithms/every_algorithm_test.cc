@@ -246,6 +246,11 @@ std::string Complaint(std::string_view name, const std::function<void(AlgorithmO
   return "";
 }
 
+TEST(AlgorithmTraits, SayOfEveryAlgorithmWhatItsServerSees) {
+  for (const auto name : AlgorithmNames()) EXPECT_NE(TraitsOf(name).server_sees, "") << name;
+  EXPECT_EQ(TraitsOf("pof-gram").server_sees, "sums over its samples");
+}
+
 TEST(CheckAlgorithm, WantsSquaredLossForRegressions) {
   for (const LossKind loss : {LossKind::kHuber, LossKind::kLogistic}) {
     for (const auto name : AlgorithmNames()) {
@@ -254,8 +259,9 @@ TEST(CheckAlgorithm, WantsSquaredLossForRegressions) {
       EXPECT_TRUE(SuitsLoss(name, LossKind::kSquared));
       const std::string complaint = Complaint(name, [=](auto& o) { o.loss = loss; });
       if (regression) {
-        EXPECT_THAT(complaint, AllOf(HasSubstr("loss must be squared"),
-                                     HasSubstr(std::string(name)), HasSubstr("algorithm")));
+        EXPECT_THAT(complaint,
+                    AllOf(HasSubstr("loss must be squared"), HasSubstr(std::string(name)),
+                          HasSubstr("such as algorithm=pof-adagrad")));
       } else {
         EXPECT_EQ(complaint, "") << name;
       }

@@ -151,12 +151,17 @@ std::vector<Kernel> Gaussians(std::initializer_list<double> bandwidths) {
   return kernels;
 }
 
+// What a server sees of each client.
+constexpr std::string_view kEachUpdate = "each update, from which its sample can be computed";
+constexpr std::string_view kNothing = "nothing but when it takes part";
+
 // clang-format off: an algorithm is a paragraph.
 constexpr Entry kEntries[] = {
-    {.traits = {.name = "pof-mkl", .chooses_kernels = true},
+    {.traits = {.name = "pof-mkl", .server_sees = kEachUpdate, .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
      .make = NewPofMkl},
     {.traits = {.name = "pof-newton",
+                .server_sees = "each sample: its label, and inputs that can be computed",
                 .chooses_kernels = true,
                 .fills_budget = true,
                 .takes_late_updates = true,
@@ -174,6 +179,7 @@ constexpr Entry kEntries[] = {
      .local_option = "local_kernels",
      .check = CheckNewtonMemory},
     {.traits = {.name = "pof-gram",
+                .server_sees = "sums over its samples",
                 .takes_late_updates = true,
                 .any_loss = false,
                 .takes_bank = false,
@@ -191,40 +197,46 @@ constexpr Entry kEntries[] = {
      .own_features = GramFeatures,
      .orthogonal = true,
      .check = CheckGram},
-    {.traits = {.name = "pof-adagrad", .chooses_kernels = true},
+    {.traits = {.name = "pof-adagrad", .server_sees = kEachUpdate, .chooses_kernels = true},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels_per_upload.value_or(1)}; },
      .make = NewPofAdagrad},
-    {.traits = {.name = "ofskl"},
+    {.traits = {.name = "ofskl", .server_sees = kEachUpdate},
      .uplink = [](const auto&) { return Uplink{.kernels = 1}; },
      .make = NewOfskl,
      .own_kernels = [](const auto& o) { return Gaussians({o.single_bandwidth}); }},
-    {.traits = {.name = "ofmkl-avg"},
+    {.traits = {.name = "ofmkl-avg", .server_sees = kEachUpdate},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels}; },
      .make = NewOfmklAvg},
-    {.traits = {.name = "vm-kofl"},
+    {.traits = {.name = "vm-kofl", .server_sees = kEachUpdate},
      .uplink = [](const auto& o) { return Uplink{.kernels = o.kernels, .losses = o.kernels}; },
      .make = NewVmKofl},
-    {.traits = {.name = "em-kofl"},
+    {.traits = {.name = "em-kofl", .server_sees = kEachUpdate},
      .uplink = [](const auto& o) { return Uplink{.kernels = 1, .losses = o.kernels}; },
      .make = NewEmKofl},
-    {.traits = {.name = "fomd-oms", .least_kernels = 2},
+    {.traits = {.name = "fomd-oms", .server_sees = kEachUpdate, .least_kernels = 2},
      .uplink = [](const auto&) { return Uplink{.kernels = 2, .losses = 2}; },
      .make = NewFomdOms},
-    {.traits = {.name = "fed-poe"},
+    {.traits = {.name = "fed-poe", .server_sees = kEachUpdate},
      .uplink = [](const auto&) { return Uplink{.kernels = 3}; },
      .make = NewFedPoe,
      .own_kernels =
          [](const auto&) {
            return Gaussians({0.1, 1, 10});
          }},
-    {.traits = {.name = "perfedavg", .has_kernels = false, .takes_bank = false},
+    {.traits = {.name = "perfedavg",
+                .server_sees = kEachUpdate,
+                .has_kernels = false,
+                .takes_bank = false},
      .uplink = [](const auto&) { return Uplink{}; },
      .make = NewPerFedAvg},
-    {.traits = {.name = "local", .takes_late_updates = true},
+    {.traits = {.name = "local", .server_sees = kNothing, .takes_late_updates = true},
      .uplink = [](const auto&) { return Uplink{}; },
      .make = NewLocal},
-    {.traits =
-         {.name = "local-rls", .takes_late_updates = true, .any_loss = false, .local_memory = 512},
+    {.traits = {.name = "local-rls",
+                .server_sees = kNothing,
+                .takes_late_updates = true,
+                .any_loss = false,
+                .local_memory = 512},
      .uplink = [](const auto&) { return Uplink{}; },
      .make = NewLocalRls,
      .local_experts = [](const auto& o) { return o.kernels; },
@@ -308,7 +320,8 @@ void CheckAlgorithm(std::string_view name, const AlgorithmOptions& options) {
   }
   if (!SuitsLoss(name, options.loss)) {
     throw Error(OptionName("loss") + " must be squared for " + std::string(name) +
-                ": leave it out, or choose others with " + OptionName("algorithm"));
+                ": leave it out, or choose an algorithm that can, such as " +
+                OptionName("algorithm", "pof-adagrad"));
   }
   if (entry.check != nullptr) entry.check(options);
   CheckLocalMemory(entry, options);

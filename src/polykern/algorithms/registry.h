@@ -22,6 +22,7 @@ std::span<const std::string_view> AlgorithmNames();
 /// What callers must know of an algorithm besides its name. Constant.
 struct AlgorithmTraits {
   std::string_view name = {};
+  std::string_view server_sees = {};   ///< of each client, in words
   bool chooses_kernels = false;        ///< kernels_per_upload means something
   bool fills_budget = false;           ///< and unset it is what the budget allows, not 1
   bool takes_late_updates = false;     ///< what a client sends does not depend on the model that it
