@@ -1,5 +1,6 @@
 // A client of a real federation inside a program of your own, without files: two made-up inputs and
-// their product. Server: polykern serve --dimension 2; then: example_agent HOST:PORT CERTIFICATES
+// their product. Server: polykern serve --dimension 2 --target-range 0:1; then: example_agent
+// HOST:PORT CERTIFICATES
 #include "polykern/net/agent/agent.h"
 
 #include <chrono>

@@ -3,6 +3,7 @@
 import atexit
 import os
 import tempfile
+import warnings
 import weakref
 
 from polykern import _core
@@ -41,10 +42,11 @@ class Agent:
     must survive a restart. wait: how many seconds `predict` waits for a model that this agent has not answered, so that
     every label counts; then it predicts with the newest model it has. 0: it never waits but for the first model.
 
-    Inputs and labels are in the units that the server declares; see `configuration()`.
+    Inputs and labels are in the units that the server declares; see `configuration()`. Labels outside the target range are
+    clipped, with a warning at the first; `status()["clipped"]` counts them, and the server learns their number.
 
     >>> import polykern as pk
-    >>> with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server:
+    >>> with pk.Server(dimension=2, target_range=(0, 1)) as server:
     ...     with pk.Agent(server.address, name="kitchen") as agent:
     ...         for step in range(3):
     ...             prediction = agent.predict([0.1, 0.2])
@@ -57,6 +59,7 @@ class Agent:
         if certificates is None and name is None:
             raise ValueError("an agent needs certificates (the folder of `polykern pki issue`), or, for trials, a name")
         self.wait = float(wait)
+        self._warned = False
         self._core = _core.Agent(str(server), None if certificates is None else os.fspath(certificates), name,
                                  None if state is None else os.fspath(state))
         _open.add(self)
@@ -82,7 +85,12 @@ class Agent:
 
         position: kept with the state file, for the caller.
         """
-        return self._core.learn(y, position)
+        learnt = self._core.learn(y, position)
+        if not self._warned and self.status()["clipped"] > 0:
+            self._warned = True
+            warnings.warn(f"the label {y} is outside the federation's target range and is clipped; so will others be",
+                          stacklevel=2)
+        return learnt
 
     def wait_for_step(self, timeout=10.0):
         """Waits for a model that this agent has not answered; False if there is none by then."""
@@ -97,7 +105,7 @@ class Agent:
         return self._core.configuration()
 
     def status(self):
-        """A dict: ready, connected, finished, step, client, learnt, unlearnt, rejected, trouble, failure."""
+        """A dict: ready, connected, finished, step, client, learnt, unlearnt, clipped, rejected, trouble, failure."""
         return self._core.status()
 
     @property
@@ -119,10 +127,11 @@ class Agent:
 class Server:
     """A federation's server in this process: for tests and notebooks. `polykern serve` is the same for months.
 
-    algorithm: a name of `algorithm_names()` (default: "pof-mkl"); its options are further arguments (kernels, features, kernels_per_upload,
-    ...). dimension: inputs per sample; or columns, {name: (low, high)}, which are scaled by these ranges, and target,
-    (name, low, high). store: the file that remembers everything; None: a temporary one. listen: "HOST:PORT", port 0: any
-    that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
+    algorithm: a name of `algorithm_names()` (default: "pof-gram"); its options are further arguments (kernels, features, kernels_per_upload,
+    ...). dimension: inputs per sample; or columns, {name: (low, high)}, which are scaled by these ranges. target_range: (low,
+    high), by which labels are scaled to [0, 1], or "none": they are used as they are; a new store needs one of them. target:
+    the label's name, or (name, low, high) for both. store: the file that remembers everything; None: a temporary one.
+    listen: "HOST:PORT", port 0: any that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
     on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
     share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
     without end. seed: that of `polykern run` gives the same features (default: 0).
@@ -130,24 +139,29 @@ class Server:
     A store that exists says what its federation is: whatever is not given comes from there, and what is given must agree.
 
     >>> import polykern as pk
-    >>> with pk.Server("pof-mkl", dimension=3, steps=5) as server:
+    >>> with pk.Server(dimension=3, target_range=(0, 100), steps=5) as server:
     ...     server.status()["step"], server.address.startswith("127.0.0.1:")
     (0, True)
     """
 
-    def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, store=None,
-                 listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
+    def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None,
+                 store=None, listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
                  seed=None, **options):
-        if columns is not None and target is None:
-            raise ValueError("columns need a target: (name, low, high)")
-        if columns is None and target is not None:
-            raise ValueError("a target has no effect while nothing is scaled: it needs columns={name: (low, high), ...}")
+        if target is not None and not isinstance(target, str):
+            if target_range is not None:
+                raise ValueError("target has a range already: leave out target_range, or give the target's name alone")
+            name, low, high = target
+            target, target_range = name, (low, high)
+        plain = isinstance(target_range, str)
+        if plain and target_range != "none":
+            raise ValueError(f'target_range is {target_range!r}: it must be (low, high) or "none"')
+        ends = None if target_range is None or plain else tuple(map(float, target_range))
         self._folder = None
         if store is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polykern-")
             store = os.path.join(self._folder.name, "store.db")
         ranges = [(name, float(low), float(high)) for name, (low, high) in (columns or {}).items()]
-        self._core = _core.Server(algorithm, dimension, ranges, target, os.fspath(store), listen,
+        self._core = _core.Server(algorithm, dimension, ranges, target, ends, plain, os.fspath(store), listen,
                                   None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
                                   float(deadline), steps, horizon, seed, options)
         _open.add(self)
@@ -158,7 +172,8 @@ class Server:
         return self._core.address()
 
     def status(self):
-        """A dict: step, finished, enrolled, connected, answered, accepted, late, duplicates, rejected, trouble, failure."""
+        """A dict: step, finished, enrolled, connected, answered, accepted, late, duplicates, rejected, clipped, trouble,
+        failure."""
         return self._core.status()
 
     def close(self):

@@ -111,7 +111,8 @@ class PythonAgent {
     return Remotely([&] {
       const std::lock_guard lock(mutex_);
       if (!waits_) throw Error("learn before predict: every label belongs to a prediction");
-      const bool learnt = agent->Learn(scale_->ScaleLabel(y), {.line = place});
+      const bool learnt =
+          agent->Learn(scale_->ScaleLabel(y), {.line = place}, scale_->ClipsLabel(y));
       waits_ = false;
       return learnt;
     });
@@ -134,8 +135,8 @@ class PythonAgent {
     const AgentStatus s = WithoutGil([&] { return agent->status(); });
     return py::dict("ready"_a = s.ready, "connected"_a = s.connected, "finished"_a = s.finished,
                     "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
-                    "unlearnt"_a = s.unlearnt, "rejected"_a = s.rejected, "trouble"_a = s.trouble,
-                    "failure"_a = TextOf(s.failure));
+                    "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped, "rejected"_a = s.rejected,
+                    "trouble"_a = s.trouble, "failure"_a = TextOf(s.failure));
   }
 
   std::uint64_t Position() {
@@ -168,7 +169,8 @@ class PythonServer {
 
   PythonServer(const std::optional<std::string>& algorithm, const py::object& dimension,
                const std::vector<std::tuple<std::string, double, double>>& columns,
-               const std::optional<std::tuple<std::string, double, double>>& target,
+               const std::optional<std::string>& target,
+               const std::optional<std::tuple<double, double>>& target_range, bool plain_labels,
                const std::string& store, const std::string& listen,
                const std::optional<std::string>& certificates,
                const std::vector<std::string>& clients, const py::object& quorum, double deadline,
@@ -193,10 +195,10 @@ class PythonServer {
       declared.columns.push_back(name);
       declared.ranges.push_back({name, low, high});
     }
-    if (target) {
-      declared.target = std::get<0>(*target);
-      declared.target_range = {"", std::get<1>(*target), std::get<2>(*target)};
-    }
+    declared.target = target;
+    if (target_range)
+      declared.target_range = {"", std::get<0>(*target_range), std::get<1>(*target_range)};
+    declared.plain_labels = plain_labels;
     options.server.listen = listen;
     options.server.insecure = !certificates;
     options.server.certificates = certificates.value_or("");
@@ -218,7 +220,7 @@ class PythonServer {
     return py::dict("step"_a = s.step, "finished"_a = s.finished, "enrolled"_a = s.enrolled,
                     "connected"_a = s.connected, "answered"_a = s.answered,
                     "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
-                    "rejected"_a = s.rejected, "trouble"_a = s.trouble,
+                    "rejected"_a = s.rejected, "clipped"_a = s.clipped, "trouble"_a = s.trouble,
                     "failure"_a = TextOf(s.failure));
   }
 
@@ -269,14 +271,15 @@ void BindNetwork(py::module_& module) {
   py::class_<PythonServer>(module, "Server")
       .def(py::init<const std::optional<std::string>&, const py::object&,
                     const std::vector<std::tuple<std::string, double, double>>&,
-                    const std::optional<std::tuple<std::string, double, double>>&,
-                    const std::string&, const std::string&, const std::optional<std::string>&,
+                    const std::optional<std::string>&,
+                    const std::optional<std::tuple<double, double>>&, bool, const std::string&,
+                    const std::string&, const std::optional<std::string>&,
                     const std::vector<std::string>&, const py::object&, double, const py::object&,
                     const py::object&, const py::object&, const py::dict&>(),
            py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("target"),
-           py::arg("store"), py::arg("listen"), py::arg("certificates"), py::arg("clients"),
-           py::arg("quorum"), py::arg("deadline"), py::arg("steps"), py::arg("horizon"),
-           py::arg("seed"), py::arg("settings"))
+           py::arg("target_range"), py::arg("plain_labels"), py::arg("store"), py::arg("listen"),
+           py::arg("certificates"), py::arg("clients"), py::arg("quorum"), py::arg("deadline"),
+           py::arg("steps"), py::arg("horizon"), py::arg("seed"), py::arg("settings"))
       .def("address", &PythonServer::Address)
       .def("status", &PythonServer::Status)
       .def("close", &PythonServer::Close);

@@ -37,8 +37,8 @@ def test_python_and_cxx_agents_in_one_federation_give_the_simulators_bits(tmp_pa
     pk.init_authority(str(tmp_path / "pki"), ["localhost", "127.0.0.1"])
     certificates = [pk.issue_certificate(str(tmp_path / "pki"), name) for name in names]
     server = subprocess.Popen(
-        [POLYKERN, "serve", "--listen", "127.0.0.1:0", "--algorithm", "pof-mkl", "--dimension", str(DIMENSION), "--seed",
-         str(SEED), "--steps", str(STEPS), "--clients", ",".join(names), "--kernels", "12", "--features", "8", "-M", "5"],
+        [POLYKERN, "serve", "--listen", "127.0.0.1:0", "--algorithm", "pof-mkl", "--dimension", str(DIMENSION),
+         "--target-range", "none", "--seed", str(SEED), "--steps", str(STEPS), "--clients", ",".join(names), "--kernels", "12", "--features", "8", "-M", "5"],
         cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     programs, agents = {}, {}
     try:
@@ -75,7 +75,7 @@ def test_python_and_cxx_agents_in_one_federation_give_the_simulators_bits(tmp_pa
 def test_a_server_in_this_process_and_a_cxx_agent_beside_python_ones(tmp_path):
     X, Y, expected = fleet()
     names = ["a", "b", "c", "d"]
-    with pk.Server("pof-mkl", DIMENSION, clients=names, seed=SEED, steps=STEPS, **SETTINGS) as server:
+    with pk.Server("pof-mkl", DIMENSION, target_range="none", clients=names, seed=SEED, steps=STEPS, **SETTINGS) as server:
         rows = "\n".join(",".join(repr(float(v)) for v in [*X[t, 0], Y[t, 0]]) for t in range(STEPS))
         (tmp_path / "0.csv").write_text(",".join([f"x{i}" for i in range(DIMENSION)] + ["y"]) + "\n" + rows + "\n")
         program = subprocess.Popen([POLYKERN, "join", "--server", server.address, "--insecure", "--name", "a", "--input",
@@ -116,7 +116,7 @@ def test_units_are_the_servers(tmp_path):
 
 def test_a_store_says_what_its_federation_is(tmp_path):
     store = tmp_path / "store.db"
-    with pk.Server("pof-newton", dimension=2, kernels=5, features=4, ridge=0.5, store=store) as server:
+    with pk.Server("pof-newton", dimension=2, target_range="none", kernels=5, features=4, ridge=0.5, store=store) as server:
         with pk.Agent(server.address, name="a") as agent:
             agent.predict([0.1, 0.2])
             agent.learn(0.5)
@@ -132,6 +132,23 @@ def test_a_store_says_what_its_federation_is(tmp_path):
         pk.Server(store=store, meta_rate=0.5).close()
 
 
+def test_a_new_federation_is_of_sums_and_tells_of_clipped_labels():
+    with pk.Server(dimension=1, target="power", target_range=(0, 3000)) as server:
+        with pk.Agent(server.address, name="mill") as agent:
+            for y, clipped in [(1000, 0), (3001, 1), (-1, 2)]:
+                agent.predict([0.5])
+                if clipped == 1:
+                    with pytest.warns(UserWarning, match="the label 3001 is outside the federation's target range"):
+                        assert agent.learn(y)
+                else:
+                    assert agent.learn(y)  # one warning is enough
+                assert agent.status()["clipped"] == clipped
+            assert agent.wait_until_counted()
+            texts = agent.configuration()
+            assert (texts["algorithm"], texts["target"], texts["labels"]) == ("pof-gram", "0:3000 power", "range")
+        assert server.status()["clipped"] == 2
+
+
 def test_mistakes_are_told():
     with pytest.raises(ValueError, match="certificates"):
         pk.Agent("127.0.0.1:1")
@@ -144,11 +161,19 @@ def test_mistakes_are_told():
     with pytest.raises(TypeError, match="there is no option 'kernel'"):
         pk.Server("pof-mkl", dimension=2, kernel=3)
     with pytest.raises(ValueError, match="loopback"):
-        pk.Server("pof-mkl", dimension=2, listen="0.0.0.0:0")
+        pk.Server("pof-mkl", dimension=2, target_range="none", listen="0.0.0.0:0")
     with pytest.raises(ValueError, match='range of "a"'):
         pk.Server("pof-mkl", columns={"a": (1, 1)}, target=("y", 0, 1))
-    with pytest.raises(ValueError, match="it needs columns"):
-        pk.Server("pof-mkl", dimension=1, target=("y", 0, 3000))
+    with pytest.raises(ValueError, match="target_range=LOW:HIGH is needed.*target_range=none uses them as they are"):
+        pk.Server(dimension=1)
+    with pytest.raises(ValueError, match="target_range=LOW:HIGH is needed"):
+        pk.Server(columns={"a": (0, 1)}, target="y")
+    with pytest.raises(ValueError, match="leave out target_range"):
+        pk.Server(dimension=1, target=("y", 0, 1), target_range="none")
+    with pytest.raises(ValueError, match='must be \\(low, high\\) or "none"'):
+        pk.Server(dimension=1, target_range="0:1")
+    with pytest.raises(ValueError, match="such as algorithm=pof-adagrad"):
+        pk.Server(dimension=1, target_range="none", loss="logistic")
     with pk.Agent("127.0.0.1:1", name="nobody", wait=0.2) as agent:  # nobody listens there
         with pytest.raises(RuntimeError, match="no model"):
             agent.predict([1, 2])
@@ -163,7 +188,7 @@ def test_mistakes_are_told():
 
 
 def test_an_agent_judges_its_samples_and_its_calls():
-    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server:
+    with pk.Server("pof-mkl", dimension=2, target_range="none", kernels=5, features=4) as server:
         with pk.Agent(server.address, name="kitchen") as agent:
             with pytest.raises(RuntimeError, match="learn before predict"):
                 agent.learn(1)
@@ -185,8 +210,8 @@ def test_an_agent_judges_its_samples_and_its_calls():
 
 
 def test_a_label_that_cannot_be_learnt_from_changes_nothing():
-    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server, \
-         pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as calm:
+    with pk.Server("pof-mkl", dimension=2, target_range="none", kernels=5, features=4) as server, \
+         pk.Server("pof-mkl", dimension=2, target_range="none", kernels=5, features=4) as calm:
         with pk.Agent(server.address, name="kitchen") as agent, pk.Agent(calm.address, name="kitchen") as other:
             for x, y in [([1, 2], 0.5), ([2, 1], 0.25), ([1, 1], 0.5)]:
                 assert agent.predict(x) == other.predict(x)
@@ -199,7 +224,7 @@ def test_a_label_that_cannot_be_learnt_from_changes_nothing():
 
 
 def test_a_stranger_is_refused():
-    with pk.Server("pof-mkl", dimension=2, clients=["friend"]) as server:
+    with pk.Server("pof-mkl", dimension=2, target_range="none", clients=["friend"]) as server:
         with pk.Agent(server.address, name="stranger") as agent:
             with pytest.raises(RuntimeError, match="refuses"):
                 agent.predict([1, 2])
@@ -207,10 +232,10 @@ def test_a_stranger_is_refused():
 
 def test_an_agent_that_is_refused_predicts_with_the_model_it_has(tmp_path):
     options = dict(name="stranger", state=tmp_path / "stranger.state")
-    with pk.Server("pof-mkl", dimension=2, kernels=5, features=4) as server, pk.Agent(server.address, **options) as agent:
+    with pk.Server("pof-mkl", dimension=2, target_range="none", kernels=5, features=4) as server, pk.Agent(server.address, **options) as agent:
         first = agent.predict([1, 2])
         assert agent.learn(0.5)
-    with pk.Server("pof-mkl", dimension=2, clients=["friend"]) as server, pk.Agent(server.address, **options) as agent:
+    with pk.Server("pof-mkl", dimension=2, target_range="none", clients=["friend"]) as server, pk.Agent(server.address, **options) as agent:
         with pytest.raises(RuntimeError, match="refuses"):
             agent.wait_for_step(30)
         assert agent.predict([1, 2]).step == first.step

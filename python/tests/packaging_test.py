@@ -82,7 +82,7 @@ def test_the_regressor_needs_no_scikit_learn():
 
 
 def test_it_ends_well_with_open_agents_and_servers():
-    code = ("import polykern as pk; server = pk.Server('pof-mkl', dimension=2, kernels=3, features=3); "
+    code = ("import polykern as pk; server = pk.Server('pof-mkl', dimension=2, target_range='none', kernels=3, features=3); "
             "agent = pk.Agent(server.address, name='a'); agent.predict([1, 2])")
     done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stderr == ""

@@ -171,11 +171,11 @@ def test_a_full_disk_stops_the_steps_until_there_is_room_and_changes_no_bit(fede
 def test_wrong_addresses_get_one_clear_line(federation):
     f = federation("pof-mkl", clients=1)
     eyes = Eyes(f)
-    done = subprocess.run([POLYKERN, "serve", "--dimension", "2", "--insecure", "--store", "other.db", "--listen",
-                           "127.0.0.1:0", "--metrics", eyes.address], cwd=f.folder, capture_output=True, text=True)
+    done = subprocess.run([POLYKERN, "serve", "--dimension", "2", "--target-range", "none", "--insecure", "--store",
+                           "other.db", "--listen", "127.0.0.1:0", "--metrics", eyes.address], cwd=f.folder, capture_output=True, text=True)
     assert done.returncode == 1 and "--metrics cannot listen" in done.stderr
-    done = subprocess.run([POLYKERN, "serve", "--dimension", "2", "--insecure", "--store", "other.db", "--listen",
-                           "127.0.0.1:0", "--audit", "no/where"], cwd=f.folder, capture_output=True, text=True)
+    done = subprocess.run([POLYKERN, "serve", "--dimension", "2", "--target-range", "none", "--insecure", "--store",
+                           "other.db", "--listen", "127.0.0.1:0", "--audit", "no/where"], cwd=f.folder, capture_output=True, text=True)
     assert done.returncode == 1 and "no/where: cannot be written" in done.stderr
     for address in ("127.0.0.1:1", "nowhere.invalid:80"):
         done = subprocess.run([POLYKERN, "status", address], capture_output=True, text=True)

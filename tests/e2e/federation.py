@@ -20,7 +20,7 @@ SEED = 11
 SETTINGS = {
     "pof-mkl": (12, 8, 5),
     "pof-newton": (6, 6, 3),
-    "pof-gram": (12, 8, 1),
+    "pof-gram": (12, 8, 1),  # it has sizes of its own
     "pof-adagrad": (12, 8, 5),
     "ofskl": (12, 8, 1),
     "ofmkl-avg": (12, 8, 1),
@@ -79,7 +79,7 @@ class Federation:
         for _ in range(50):  # the port may not be free at once after a kill
             self.server = self.start(
                 ["serve", "--listen", f"127.0.0.1:{self.port}", "--algorithm", self.algorithm,
-                 "--dimension", DIMENSION, "--seed", SEED, "--steps", self.steps, *roster,
+                 "--dimension", DIMENSION, "--target-range", "none", "--seed", SEED, "--steps", self.steps, *roster,
                  *self.kernels, *more], "server", stdout=subprocess.PIPE)
             line = self.server.stdout.readline()
             found = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)
@@ -213,10 +213,12 @@ class Trial:
         self.f.names = ["mill"]
 
     def serve(self, *options, steps=0):
+        small = ["--algorithm", "pof-mkl", "--kernels", "5", "--features", "4"]
+        labels = [] if "--target-range" in options else ["--target-range", "none"]
         self.f.port = 0
-        self.f.server = self.f.start(
-            ["serve", "--insecure", "--listen", "127.0.0.1:0", "--kernels", "5", "--features", "4", "--steps", steps,
-             *options], "server", stdout=subprocess.PIPE)
+        self.f.server = self.f.start(["serve", "--insecure", "--listen", "127.0.0.1:0", "--steps", steps, *labels,
+                                      *([] if "--algorithm" in options else small), *options],
+                                     "server", stdout=subprocess.PIPE)
         self.f.port = int(self.f.server.stdout.readline().split(":")[1])
 
     def arguments(self, *options):

@@ -11,6 +11,7 @@ from federation import POLYKERN
 
 SCALED = ["--columns", "wind,heat", "--range", "wind=0:20,heat=-40:60", "--target", "power",
           "--target-range", "0:3000"]
+BARE = ["--dimension", "1", "--target-range", "none"]
 
 
 def test_csv_with_names_is_scaled_by_the_federations_ranges(trial):
@@ -134,7 +135,7 @@ def test_an_agent_outlives_the_federations_end(trial):
 def test_the_example_program_is_an_agent(federation):
     f = federation("pof-mkl", clients=2)
     f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--dimension", "2", "--store", "example.db",
-                        "--algorithm", "pof-newton", "--kernels", "5", "--features", "8"],
+                        "--target-range", "0:1", "--algorithm", "pof-newton", "--kernels", "5", "--features", "8"],
                        "server", stdout=subprocess.PIPE)
     port = int(f.server.stdout.readline().split(":")[1])
     done = subprocess.run([os.environ["POLYKERN_AGENT"], f"127.0.0.1:{port}", "pki/clients/station-1"],
@@ -156,21 +157,24 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["serve", "--columns", "a", "--scaling", "range"], "a --range COLUMN=LOW:HIGH for each"),
         (["serve", "--columns", "a", "--range", "b=0:1"], 'did you mean "a"?'),
         (["serve", "--columns", "a", "--range", "a=0:1"], "--target-range LOW:HIGH is needed"),
+        (["serve", "--dimension", "1", "--insecure"], "--target-range LOW:HIGH is needed: labels are scaled to [0, 1] by it; "
+         "--target-range none uses them as they are"),
+        (["serve", "--dimension", "1", "--target-range", "none", "--loss", "logistic"],
+         "--loss must be squared for pof-gram: leave it out, or choose an algorithm that can, such as --algorithm pof-adagrad"),
         (["serve", "--columns", "a,b", "--range", "a=0:1,a=0:2"], '--range is given twice for "a"'),
         (["serve", "--columns", "a,b,a", "--range", "b=0:1"], '--columns names "a" twice'),
         (["serve", "--columns", "a", "--range", "a=2:1"], '--range of "a" must be finite, the low end first'),
-        (["serve", *SCALED[:-1], "0-3000"], "--target-range '0-3000' is not of the form LOW:HIGH"),
+        (["serve", *SCALED[:-1], "0-3000"], "--target-range '0-3000' is neither of the form LOW:HIGH nor none"),
         (["serve", *SCALED[:-1], "3000:0"], '--target-range of "power" must be finite, the low end first'),
-        (["serve", "--columns", "a", "--target-range", "0:9"], "--target-range has no effect"),
         (["serve", "--dimension", "1", "--norm", "2"], "--norm needs --scaling norm"),
         (["serve", "--columns", "a", "--range", "a=0:1", "--scaling", "none"], "--range does not go with --scaling none"),
         (["serve", "--columns", "a,y", "--target", "y"], '--target "y" is one of the --columns as well'),
         (["serve", "--dimension", "1", "--quorum", "some"], "--quorum 'some'"),
-        (["serve", "--dimension", "1", "--insecure", "--quorum", "3", "--clients", "a,b"], "a quorum of 3 clients can never answer"),
-        (["serve", "--dimension", "1", "--insecure", "--mode", "async"], "choose --algorithm pof-newton"),
-        (["serve", "--dimension", "1", "--mode", "async", "-a", "pof-newton", "--certificates", "nowhere"],
+        (["serve", *BARE, "--insecure", "--quorum", "3", "--clients", "a,b"], "a quorum of 3 clients can never answer"),
+        (["serve", *BARE, "--insecure", "-a", "pof-mkl", "--mode", "async"], "choose --algorithm pof-newton"),
+        (["serve", *BARE, "--mode", "async", "-a", "pof-newton", "--certificates", "nowhere"],
          "nowhere: there is no authority here; make one with: polykern pki init --dir nowhere"),
-        (["serve", "--dimension", "1", "--insecure", "--listen", "127.0.0.1:nothing"], "--listen 127.0.0.1:nothing: not of the form HOST:PORT"),
+        (["serve", *BARE, "--insecure", "--listen", "127.0.0.1:nothing"], "--listen 127.0.0.1:nothing: not of the form HOST:PORT"),
     ]:
         done = subprocess.run([POLYKERN, *arguments], cwd=trial.f.folder, capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
@@ -280,3 +284,31 @@ def test_numbers_that_would_spoil_the_model_are_bad_lines(trial):
     done, made = trial.join('{"x": [1, 2], "id": ' + "[" * 100_000 + "]" * 100_000 + "}\n" +
                             json.dumps({"x": [1, 2], "id": "n" * 300}))
     assert "too deep" in done.stderr and "its name is longer than 256 bytes" in done.stderr and made == []
+
+
+def test_labels_are_scaled_by_their_range_though_inputs_are_not(trial):
+    trial.serve("--dimension", "1", "--algorithm", "pof-gram", "--target", "power", "--target-range", "0:3000")
+    assert trial.f.server.stdout.readline() == "of each client it sees sums over its samples\n"
+    done, made = trial.join("x,power\n" + "0.5,1500\n" * 20, "--wait")
+    assert done.returncode == 0 and "20 learnt; 0 bad lines, 0 values clipped; " in done.stderr
+    assert 1400 < made[-1]["prediction"] < 1600
+
+
+def test_both_sides_warn_of_labels_outside_their_range(trial):
+    trial.serve("--dimension", "1", "--algorithm", "pof-gram", "--target-range", "none", "--metrics", "0", "--log", "server.txt")
+    done, made = trial.join("x,y\n0.5,0.5\n" + "0.5,1500\n" * 6, "--wait")
+    assert done.returncode == 0 and len(made) == 7
+    told = [line for line in done.stderr.splitlines() if "outside the federation's target range, 0:1" in line]
+    assert len(told) == 1 and "line 3: the label is outside" in told[0]
+    assert "7 learnt; 0 bad lines, 6 values clipped (6 labels); " in done.stderr
+    trial.f.server.terminate()
+    assert trial.f.server.wait(20) == 0
+    log = (trial.f.folder / "server.txt").read_text()
+    assert log.count("mill clipped: labels outside the target range; further ones are only counted\n") == 1
+
+
+def test_labels_are_used_as_they_are_where_an_algorithm_can(trial):
+    trial.serve("--columns", "a", "--range", "a=0:1", "--target-range", "none", "--algorithm", "pof-adagrad")
+    done, made = trial.join("a,y\n" + "0.5,3\n" * 30, "--wait")
+    assert done.returncode == 0 and "30 learnt; 0 bad lines, 0 values clipped; " in done.stderr
+    assert made[-1]["prediction"] > 1

@@ -100,7 +100,8 @@ def test_kills_at_any_moment_change_no_count(late, way):
     (["--retry-earliest", "3", "--retry-latest", "2"], "--retry-latest must not lie before"),
 ])
 def test_what_an_algorithm_cannot_do_is_refused_in_one_line(tmp_path, options, words):
-    done = subprocess.run([POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--dimension", "2", *options],
+    done = subprocess.run([POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--dimension", "2", "--target-range",
+                           "none", *([] if "--algorithm" in options else ["--algorithm", "pof-mkl"]), *options],
                           cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done.stderr
 

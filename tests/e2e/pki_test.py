@@ -234,7 +234,7 @@ def test_bad_input_gets_one_clear_line(pki, polykern, arguments, code, words):
 
 
 def test_without_an_authority_the_next_step_is_named(polykern):
-    for arguments in (["pki", "issue", "a"], ["pki", "list"], ["serve", "--dimension", 2]):
+    for arguments in (["pki", "issue", "a"], ["pki", "list"], ["serve", "--dimension", 2, "--target-range", "0:1"]):
         done = polykern(*arguments)
         assert (done.code, done.out) == (1, "")
         assert done.err == "polykern: pki: there is no authority here; make one with: polykern pki init\n"

@@ -303,7 +303,7 @@ def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federati
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:65536", "127.0.0.1:99999", "127.0.0.1:", "127.0.0.1", "127.0.0.1:x"])
 def test_an_address_without_a_port_is_no_address(listen, tmp_path):
-    serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen", listen]
+    serve = ["serve", "--dimension", "2", "--target-range", "none", "--store", "s.db", "--insecure", "--listen", listen]
     done = subprocess.run([POLYKERN, *serve], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"polykern: --listen {listen}: not of the form HOST:PORT, port 0 to 65535"
@@ -312,7 +312,7 @@ def test_an_address_without_a_port_is_no_address(listen, tmp_path):
 
 def test_what_is_not_closed_is_said_aloud(federation, tmp_path):
     f = federation("pof-mkl", clients=1)
-    serve = ["serve", "--dimension", "2", "--store", "s.db", "--insecure", "--listen"]
+    serve = ["serve", "--dimension", "2", "--target-range", "none", "--store", "s.db", "--insecure", "--listen"]
     for anywhere in ("0.0.0.0:0", "127.example.org:0"):
         done = subprocess.run([POLYKERN, *serve, anywhere], cwd=f.folder, capture_output=True, text=True)
         assert done.returncode == 1 and "--insecure listens on the loopback only" in done.stderr

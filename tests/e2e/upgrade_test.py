@@ -183,7 +183,8 @@ def texts_of(welcome):
 def test_a_peer_of_version_2_gets_every_option_it_needs(left_behind, raw, algorithm):
     f, _ = left_behind("pof-mkl")
     (f.folder / "store.db").unlink()
-    assert f.serve("--algorithm", algorithm, "--dimension", "3"), (f.folder / "server.log").read_text()
+    assert f.serve("--algorithm", algorithm, "--dimension", "3", "--scaling", "norm", "--norm", "1", "--target-range",
+                   "0:9"), (f.folder / "server.log").read_text()
     welcome = raw(f, "old", certificates="insecure", hello=2).read().welcome
     texts = texts_of(welcome)
     check_readable_by_version_2(texts)

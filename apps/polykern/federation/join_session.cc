@@ -7,6 +7,7 @@
 
 #include "console.h"
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/data/agreed_scale.h"
 #include "polykern/data/samples/agreed_columns.h"
 #include "polykern/data/samples/input_stream.h"
@@ -94,10 +95,15 @@ void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
     PrintPrediction(sample.id, scale_.UnscaleLabel(prediction.value), prediction.step);
   }
   if (!sample.y) return;
+  if (sample.clipped_label && feed.counts().clipped_labels == 1) {
+    Tell(feed.Place(sample.read) + "the label is outside the federation's target range, " +
+         ExactText(scale_.target.low) + ":" + ExactText(scale_.target.high) +
+         ", and is clipped; so will others be, which are counted at the end");
+  }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   const InputPosition position = can_resume_ ? sample.read : agent_.position();
   try {
-    learnt_ += agent_.Learn(*sample.y, position) ? 1 : 0;
+    learnt_ += agent_.Learn(*sample.y, position, sample.clipped_label) ? 1 : 0;
   } catch (const UnusableSample& error) {
     throw UnusableSample(feed.Place(sample.read) + error.marked());
   }
@@ -114,8 +120,9 @@ void JoinSession::WaitPatiently(const std::function<bool(std::chrono::millisecon
 
 void JoinSession::Summarize(const FeedCounts& counts) const {
   Tell(Count(counts.samples, "sample") + ", " + std::to_string(learnt_) + " learnt; " +
-       Count(bad_, "bad line") + ", " + Count(counts.clipped, "value") + " clipped; " +
-       std::to_string(counts.waiting) + " still without a label, " +
+       Count(bad_, "bad line") + ", " + Count(counts.clipped, "value") + " clipped" +
+       (counts.clipped_labels > 0 ? " (" + Count(counts.clipped_labels, "label") + ")" : "") +
+       "; " + std::to_string(counts.waiting) + " still without a label, " +
        std::to_string(counts.forgotten) + " forgotten");
   const AgentStatus status = agent_.status();
   if (status.unlearnt > 0 && !status.finished) {

@@ -51,6 +51,7 @@ std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::
   add("--features", std::to_string(o.features));
   add("--kernels-per-upload", std::to_string(o.kernels_per_upload));
   add("--dimension", std::to_string(o.dimension));
+  add("--target-range", "none");
   add("--mode", o.mode);
   add("--log", "none");
   if (o.mode == "sync") add("--quorum", std::to_string(o.clients));

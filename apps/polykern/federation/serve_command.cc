@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "console.h"
 #include "options.h"
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/net/configuration.h"
@@ -24,7 +25,7 @@ namespace {
 struct ServeOptions {
   HostedServerOptions hosted;
   DeclaredFederation federation;
-  std::string target_range;  ///< LOW:HIGH
+  std::string target_range;  ///< LOW:HIGH, or none
   std::string stale = "drop";
   std::string mode = "sync";
   bool has_rounds = false;    ///< a quorum or a deadline was given
@@ -59,12 +60,13 @@ Range ParseTargetRange(const std::string& text) {
   try {
     return ParseRange("=" + text).range;
   } catch (const Error&) {
-    throw Error("--target-range '" + text + "' is not of the form LOW:HIGH");
+    throw Error("--target-range '" + text + "' is neither of the form LOW:HIGH nor none");
   }
 }
 
 void CompleteOptions(ServeOptions& o) {
-  if (!o.target_range.empty()) {
+  o.federation.plain_labels = o.target_range == "none";
+  if (!o.target_range.empty() && !o.federation.plain_labels) {
     const Range range = ParseTargetRange(o.target_range);
     o.federation.target_range = {"", range.low, range.high};
   }
@@ -129,7 +131,8 @@ void Announce(HostedServer& server, const HostedServerOptions& options) {
   std::cout << "listening on " << server.address() << ": " << view.algorithm << ", step "
             << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
             << (metrics.empty() ? "" : ", metrics on " + metrics)
-            << (options.server.insecure ? ", INSECURE" : "") << std::endl;
+            << (options.server.insecure ? ", INSECURE" : "") << '\n'
+            << "of each client it sees " << TraitsOf(view.algorithm).server_sees << std::endl;
   server.log().Event("", "started",
                      "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
                          (options.server.insecure ? ", without certificates" : ""));
@@ -309,11 +312,11 @@ void AddServeCommand(CLI::App& program) {
                     ->check(CLI::PositiveNumber));
   group("Data", serve.add_option("-t,--target", o->federation.target, "The column to predict"));
   group("Data", serve.add_option("--target-range", o->target_range,
-                                 "LOW:HIGH, scaled to [0, 1]; labels outside are clipped"));
+                                 "LOW:HIGH, scaled to [0, 1]; labels outside are clipped; none: "
+                                 "labels are used as they are"));
   AddAlgorithmOptions(serve, o->federation.options);
-  group("Algorithm",
-        serve.add_option("-a,--algorithm", o->federation.algorithm,
-                         "Algorithm (default: " + FederationConfiguration().algorithm + ")"));
+  group("Algorithm", serve.add_option("-a,--algorithm", o->federation.algorithm,
+                                      std::string("Algorithm (default: ") + kAlgorithmOfNew + ")"));
   group("Algorithm", serve
                          .add_option("--horizon", o->federation.horizon,
                                      "T in rates of 1/sqrt(T) (default: the store's, else --steps, "

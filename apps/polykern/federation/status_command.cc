@@ -89,6 +89,7 @@ void Show(const Json& status) {
     row(("updates rejected: " + reason).c_str(), count);
   }
   row("connections refused", status.at("refused"));
+  row("labels clipped", status.at("clipped"));
   rows.push_back({"bytes in", Bytes(status.at("bytes").at("in").get<double>())});
   rows.push_back({"bytes out", Bytes(status.at("bytes").at("out").get<double>())});
   if (const Json& reports = status.at("reports"); !reports.is_null()) {

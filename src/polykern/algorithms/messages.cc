@@ -157,6 +157,7 @@ void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> sende
   integers.clear();
   samples.clear();
   fresh.clear();
+  clipped.clear();
   probability.assign(clients.size(), 1);
 }
 

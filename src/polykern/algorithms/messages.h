@@ -92,6 +92,8 @@ struct Updates {
   /// many it has learnt since its last update that counted.
   std::vector<std::uint64_t> samples;
   std::vector<SampleCount> fresh;
+  /// Per client, how many labels since its last update were outside their range; empty: none.
+  std::vector<std::uint64_t> clipped;
   /// With which probability a client chose its blocks. Stays on the client: not sent.
   std::vector<double> probability;
 
@@ -120,6 +122,7 @@ struct Updates {
     integers.clear();
     samples.clear();
     fresh.clear();
+    clipped.clear();
     probability.clear();
   }
 };

@@ -14,6 +14,7 @@ Scale AgreedScale(const auto& told) {
   scale.norm = told.norm;
   for (const auto& column : told.columns) scale.features.push_back({column.low, column.high});
   scale.target = {told.target.low, told.target.high};
+  scale.scales_labels = told.ScalesLabels();
   return scale;
 }
 

@@ -24,6 +24,9 @@ struct Told {
   double norm = 5;
   std::vector<Column> columns = {{"p", 0, 4}, {"q", -1, 1}};
   Column target = {"t", 10, 30};
+  bool scales_labels = true;
+
+  bool ScalesLabels() const { return scales_labels; }
 };
 
 std::array<float, 2> InputsBy(const Scale& scale, std::array<double, 2> raw) {
@@ -40,7 +43,21 @@ TEST(AgreedScale, IsTheOneThatAFederationTells) {
   EXPECT_THAT(InputsBy(AgreedScale(told), {3, -4}), ElementsAre(0.6F, -0.8F));
   told.scaling = "none";
   EXPECT_THAT(InputsBy(AgreedScale(told), {3, -4}), ElementsAre(3, -4));
-  EXPECT_EQ(AgreedScale(told).ScaleLabel(15), 15);
+  EXPECT_EQ(AgreedScale(told).ScaleLabel(15), 0.25);
+}
+
+TEST(AgreedScale, LeavesLabelsAloneWhereTheFederationDoes) {
+  for (const char* scaling : {"none", "norm", "range"}) {
+    Told told;
+    told.scaling = scaling;
+    EXPECT_TRUE(AgreedScale(told).ClipsLabel(31));
+    EXPECT_EQ(AgreedScale(told).ScaleLabel(31), 1);
+    EXPECT_EQ(AgreedScale(told).UnscaleLabel(0.25), 15);
+    told.scales_labels = false;
+    EXPECT_FALSE(AgreedScale(told).ClipsLabel(31));
+    EXPECT_EQ(AgreedScale(told).ScaleLabel(31), 31);
+    EXPECT_EQ(AgreedScale(told).UnscaleLabel(31), 31);
+  }
 }
 
 TEST(AgreedScale, RefusesAnyOtherName) {

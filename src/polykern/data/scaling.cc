@@ -70,16 +70,16 @@ std::size_t Scale::ScaleInputs(std::span<const double> raw, std::span<float> sca
 }
 
 double Scale::ScaleLabel(double raw) const {
-  if (kind == Scaling::kNone) return raw;
+  if (!ScalesLabels()) return raw;
   return (std::clamp(raw, target.low, target.high) - target.low) / (target.high - target.low);
 }
 
 bool Scale::ClipsLabel(double raw) const {
-  return kind != Scaling::kNone && (raw < target.low || raw > target.high);
+  return ScalesLabels() && (raw < target.low || raw > target.high);
 }
 
 double Scale::UnscaleLabel(double scaled) const {
-  if (kind == Scaling::kNone) return scaled;
+  if (!ScalesLabels()) return scaled;
   return target.low + scaled * (target.high - target.low);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,11 +43,14 @@ struct Scale {
   double norm = 1;              ///< kNorm: the largest ||x||_2
   double background = 0;        ///< kNorm: taken off before the division
   std::vector<Range> features;  ///< kRange: one for each input
-  Range target;                 ///< becomes [0, 1]; not used by kNone
+  Range target;                 ///< becomes [0, 1]
+  /// Whether labels are scaled by it; unset: unless the inputs are not.
+  std::optional<bool> scales_labels = {};
 
   /// Scales one row; a constant column becomes 0. Returns how many values were outside their
   /// range and were clipped.
   std::size_t ScaleInputs(std::span<const double> raw, std::span<float> scaled) const;
+  bool ScalesLabels() const { return scales_labels.value_or(kind != Scaling::kNone); }
   /// Scales a label; outside the range it is clipped to 0 or 1.
   double ScaleLabel(double raw) const;
   /// Is the label outside the range?

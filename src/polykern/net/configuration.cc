@@ -62,18 +62,26 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("scaling", c.scaling, "none");
   visit("norm", c.norm, "1");
   visit("target", c.target, "0:1 ");
+  visit("labels", c.labels, "");
 }
 
 std::string ColumnKey(std::size_t i) {
   return "column." + std::to_string(i);
 }
 
+std::string Has(const std::string& name, const std::string& text) {
+  return "the federation's configuration has the " + name + " '" + text.substr(0, 60) + "', which ";
+}
+
+[[noreturn]] void NotKnown(const std::string& name, const std::string& text) {
+  throw Error(Has(name, text) +
+              "is not known here; is the other side a newer version of polykern?");
+}
+
 [[noreturn]] void CannotRead(const std::string& name, const std::string& text) {
   const OptionDeclaration* option = FindOption(name);
-  const bool named = option != nullptr && !OptionChoices(*option).empty();
-  throw Error("the federation's configuration has the " + name + " '" + text.substr(0, 60) +
-              (named ? "', which is not known here; is the other side a newer version of polykern?"
-                     : "', which cannot be read"));
+  if (option != nullptr && !OptionChoices(*option).empty()) NotKnown(name, text);
+  throw Error(Has(name, text) + "cannot be read");
 }
 
 /// Takes texts out, one by one.
@@ -151,10 +159,9 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
   }
   reader.Finish();
   const std::string& scaling = configuration.scaling;
-  if (scaling != "none" && scaling != "norm" && scaling != "range") {
-    throw Error("the federation's configuration has the scaling '" + scaling.substr(0, 60) +
-                "', which is not known here; is the other side a newer version of polykern?");
-  }
+  if (scaling != "none" && scaling != "norm" && scaling != "range") NotKnown("scaling", scaling);
+  const std::string& labels = configuration.labels;
+  if (!labels.empty() && labels != "none" && labels != "range") NotKnown("labels", labels);
   if (configuration.norm <= 0) {
     throw Error("the federation's configuration has a norm that is not above 0");
   }

@@ -29,7 +29,12 @@ struct FederationConfiguration {
   std::string scaling = "none";           ///< of the inputs: none, norm or range
   double norm = 1;                        ///< norm: what inputs are divided by
   std::vector<ColumnRange> columns = {};  ///< the inputs in order; empty: they have no names
-  ColumnRange target = {};                ///< scaled to [0, 1] unless scaling is none
+  ColumnRange target = {};                ///< the label
+  /// range: labels are scaled to [0, 1] by target's range, and clipped; none: they are used as they
+  /// are. Empty: range, unless scaling is none.
+  std::string labels = {};
+
+  bool ScalesLabels() const { return labels.empty() ? scaling != "none" : labels == "range"; }
 };
 
 /// Of the algorithm's options, those that it uses and that differ from their absent values.

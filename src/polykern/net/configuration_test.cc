@@ -102,6 +102,7 @@ TEST(AConfiguration, NamesWhatIsWrongWithItsTexts) {
   expect("column.1", nullptr, "1 columns");
   expect("column.3", "0:1 x", "has column.3");
   expect("scaling", "log", "scaling 'log'");
+  expect("labels", "log", "labels 'log'");
   expect("norm", "0", "norm that is not above 0");
 }
 
@@ -110,6 +111,19 @@ TEST(AConfiguration, HasARangeForEveryInputIfItScalesByRanges) {
   configuration.columns.clear();
   const ConfigurationTexts texts = ToTexts(configuration);
   EXPECT_THAT([&] { FromTexts(texts); }, testing::ThrowsMessage<Error>(HasSubstr("no columns")));
+}
+
+TEST(AConfiguration, ScalesLabelsAsInputsUnlessItSaysOtherwise) {
+  for (const char* scaling : {"none", "norm", "range"}) {
+    FederationConfiguration some = Some();
+    some.scaling = scaling;
+    EXPECT_FALSE(ToTexts(some).contains("labels"));
+    EXPECT_EQ(FromTexts(ToTexts(some)).ScalesLabels(), some.scaling != "none");
+    for (const char* labels : {"none", "range"}) {
+      some.labels = labels;
+      EXPECT_EQ(FromTexts(ToTexts(some)).ScalesLabels(), some.labels == "range");
+    }
+  }
 }
 
 TEST(AConfiguration, SaysWhatDiffersFromAnother) {

@@ -90,16 +90,29 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
   if (f.scaling != "norm" && declared.norm) {
     throw Error(OptionName("norm") + " needs " + OptionName("scaling", "norm"));
   }
-  if (f.scaling == "none" && declared.target_range) {
-    throw Error(OptionName("target_range") + " has no effect while nothing is scaled: add a " +
-                OptionName("range", "COLUMN=LOW:HIGH") + " for each input, or " +
-                OptionName("scaling", "norm") + ", or leave it out");
-  }
   if (f.scaling == "range") CheckRanges(declared, f, stored);
-  if (f.scaling != "none" && !declared.target_range && (!stored || stored->scaling == "none")) {
+}
+
+/// Somebody must say how labels are scaled: a wrong guess would be noticed by nobody.
+void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
+               const std::optional<FederationConfiguration>& stored) {
+  bool scales = false;
+  if (declared.target_range) {
+    f.target = {f.target.name, declared.target_range->low, declared.target_range->high};
+    CheckEnds(OptionName("target_range"), f.target);
+    scales = true;
+  } else if (declared.plain_labels) {
+    f.target = {f.target.name};
+    scales = !TraitsOf(f.algorithm).any_loss;  // from [0, 1] to itself: that clips
+  } else if (stored && (stored->ScalesLabels() || stored->scaling == f.scaling)) {
+    scales = stored->ScalesLabels();
+  } else {
     throw Error(OptionName("target_range", "LOW:HIGH") +
-                " is needed: labels are scaled to [0, 1] by it");
+                " is needed: labels are scaled to [0, 1] by it; " +
+                OptionName("target_range", "none") + " uses them as they are");
   }
+  f.labels.clear();
+  if (scales != f.ScalesLabels()) f.labels = scales ? "range" : "none";
 }
 
 }  // namespace
@@ -107,7 +120,8 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
 FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps) {
-  FederationConfiguration f = stored.value_or(FederationConfiguration());
+  FederationConfiguration f =
+      stored.value_or(FederationConfiguration{.algorithm = kAlgorithmOfNew});
   f.algorithm = declared.algorithm.value_or(f.algorithm);
   SetOptions(declared, f);
   CheckAlgorithm(f.algorithm, f.options);
@@ -121,14 +135,11 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
     throw Error(OptionName("target") + " " + Quoted(f.target.name) + " is one of the " +
                 OptionName("columns") + " as well");
   }
-  if (declared.target_range) {
-    f.target = {f.target.name, declared.target_range->low, declared.target_range->high};
-    CheckEnds(OptionName("target_range"), f.target);
-  }
   if (f.problem.dimension == 0) {
     throw Error("say how many inputs a sample has: " + OptionName("columns", "NAME,NAME,...") +
                 " or " + OptionName("dimension", "D"));
   }
+  SetLabels(declared, f, stored);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
   f.problem.seed = declared.seed.value_or(f.problem.seed);

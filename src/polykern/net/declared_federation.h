@@ -11,6 +11,9 @@
 
 namespace polykern {
 
+/// The algorithm of a new federation for which none is declared.
+inline constexpr const char* kAlgorithmOfNew = "pof-gram";
+
 /// What a server is told about its federation, by a command line or in Python, about data that it
 /// will never see. What it is not told comes from its store, or is the default.
 struct DeclaredFederation {
@@ -23,6 +26,7 @@ struct DeclaredFederation {
   std::optional<double> norm = {};
   std::optional<std::string> target = {};  ///< its name
   std::optional<ColumnRange> target_range = {};
+  bool plain_labels = false;  ///< in place of a target range: labels are used as they are
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
 };
@@ -30,7 +34,8 @@ struct DeclaredFederation {
 /// What the federation is. `stored`: what a store says; without one everything that has no default
 /// must be declared, and the horizon is `steps`, or kEndlessHorizon if that is 0, unless declared.
 /// Throws Error for what is wrong or missing, and for what is said about the data without effect;
-/// options that the algorithm does not use are left out, see OptionsWithoutEffect.
+/// options that the algorithm does not use are left out, see OptionsWithoutEffect. Plain labels are
+/// clipped to [0, 1] for an algorithm that needs them there, by a target range of 0:1.
 FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps);

@@ -91,7 +91,6 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
   expect([](auto& s) { s.target = "gust"; }, R"(target "gust" is one of the columns as well)");
   expect([](auto& s) { s.target_range = ColumnRange{"", 1, 1}; }, R"(target_range of "power")");
   expect([](auto& s) { s.target_range.reset(); }, "target_range=LOW:HIGH is needed");
-  expect([](auto& s) { s.ranges.clear(); }, "target_range has no effect while nothing is scaled");
   EXPECT_THAT([] { Complete({}, {}, 0); }, ThrowsMessage<Error>(HasSubstr("how many inputs")));
   EXPECT_THAT([] { Complete({.columns = {"a"}, .scaling = "norm"}, {}, 0); },
               ThrowsMessage<Error>(HasSubstr("scaling=norm needs norm=R")));
@@ -110,7 +109,7 @@ TEST(ADeclaredFederation, NeedsARangeForEveryColumnThatItsStoreDoesNotKnow) {
   EXPECT_EQ(complete({.dimension = 2}).columns.size(), 2U);
   EXPECT_THAT([&] { complete({.dimension = 3}); },
               ThrowsMessage<Error>(HasSubstr("needs columns")));
-  const FederationConfiguration bare = Complete({.dimension = 2}, {}, 500);
+  const FederationConfiguration bare = Complete({.dimension = 2, .plain_labels = true}, {}, 500);
   EXPECT_THAT(
       [&] {
         Complete({.columns = {"a", "b"}, .ranges = {{"a", 0, 1}}}, bare, 0);
@@ -129,7 +128,7 @@ TEST(ADeclaredFederation, TellsOptionsThatItsAlgorithmDoesNotUse) {
 TEST(ADeclaredFederation, KeepsItsStoresHorizonWhateverTheSteps) {
   const TestFolder folder;
   const std::string path = folder.At("store.db");
-  const DeclaredFederation said = {.dimension = 2};
+  const DeclaredFederation said = {.dimension = 2, .plain_labels = true};
   const auto horizon = [&](std::uint64_t steps) {
     return CompleteForStore(said, path, steps).problem.horizon;
   };
@@ -144,18 +143,19 @@ TEST(ADeclaredFederation, KeepsItsStoresHorizonWhateverTheSteps) {
 TEST(ADeclaredFederation, IsANewOneIfItsStoreWasNeverFinished) {
   const TestFolder folder;
   const std::string path = folder.At("store.db");
+  const DeclaredFederation said = {.dimension = 2, .plain_labels = true};
   folder.Write("store.db", "");
-  EXPECT_EQ(CompleteForStore({.dimension = 2}, path, 7).problem.horizon, 7U);
+  EXPECT_EQ(CompleteForStore(said, path, 7).problem.horizon, 7U);
   {  // a server stopped after its first write: pages, but no tables
     Database database(path, Database::Mode::kWrite);
     database.Run("PRAGMA journal_mode = WAL; PRAGMA user_version = 1; PRAGMA user_version = 0");
   }
   ASSERT_GT(std::filesystem::file_size(path), 0U);
-  const FederationConfiguration f = CompleteForStore({.dimension = 2}, path, 7);
+  const FederationConfiguration f = CompleteForStore(said, path, 7);
   EXPECT_EQ(f.problem.horizon, 7U);
   EXPECT_NO_THROW(OpenStore(path, ToTexts(f)));
   folder.Write("other.db", "something else");
-  EXPECT_THROW(CompleteForStore({.dimension = 2}, folder.At("other.db"), 7), Error);
+  EXPECT_THROW(CompleteForStore(said, folder.At("other.db"), 7), Error);
 }
 
 TEST(ADeclaredFederation, IsThatOfAStoreOfVersion2) {
@@ -195,8 +195,10 @@ TEST(ADeclaredFederation, CanBeScaledByANorm) {
 
 TEST(ADeclaredFederation, IsCompleteAfterOnce) {
   for (const DeclaredFederation& said :
-       {Wind(), DeclaredFederation{.dimension = 3}, DeclaredFederation{.columns = {"a"}, .seed = 1},
-        DeclaredFederation{.dimension = 1, .target = "y", .horizon = 9}}) {
+       {Wind(), DeclaredFederation{.dimension = 3, .plain_labels = true},
+        DeclaredFederation{.algorithm = "pof-mkl", .columns = {"a"}, .plain_labels = true},
+        DeclaredFederation{.columns = {"a"}, .target_range = ColumnRange{"", 3, 4}, .seed = 1},
+        DeclaredFederation{.dimension = 1, .target = "y", .plain_labels = true, .horizon = 9}}) {
     const FederationConfiguration once = Complete(said, {}, 70);
     EXPECT_EQ(ToTexts(Complete(said, once, 0)), ToTexts(once));
     EXPECT_EQ(ToTexts(Complete({}, once, 1)), ToTexts(once));
@@ -205,11 +207,12 @@ TEST(ADeclaredFederation, IsCompleteAfterOnce) {
 }
 
 TEST(ADeclaredFederation, NeedsATargetRangeAsSoonAsItScales) {
-  const FederationConfiguration bare = Complete({.columns = {"a"}, .target = "y"}, {}, 500);
+  const FederationConfiguration bare = Complete(
+      {.algorithm = "pof-mkl", .columns = {"a"}, .target = "y", .plain_labels = true}, {}, 500);
   DeclaredFederation scaled = {.ranges = {{"a", 0, 9}}, .scaling = "range"};
-  EXPECT_THAT(
-      [&] { Complete(scaled, bare, 0); },
-      ThrowsMessage<Error>("target_range=LOW:HIGH is needed: labels are scaled to [0, 1] by it"));
+  EXPECT_EQ(MessageOf([&] { Complete(scaled, bare, 0); }),
+            "target_range=LOW:HIGH is needed: labels are scaled to [0, 1] by it; target_range=none "
+            "uses them as they are");
   scaled.target_range = ColumnRange{"", 2, 3};
   const FederationConfiguration f = Complete(scaled, bare, 0);
   EXPECT_EQ(f.target.name, "y");
@@ -217,12 +220,74 @@ TEST(ADeclaredFederation, NeedsATargetRangeAsSoonAsItScales) {
   EXPECT_EQ(f.columns[0].high, 9);
 }
 
+TEST(ADeclaredFederation, IsOfSumsIfItIsNew) {
+  const DeclaredFederation said = {.dimension = 2, .plain_labels = true};
+  EXPECT_EQ(Complete(said, {}, 0).algorithm, "pof-gram");
+  const FederationConfiguration stored =
+      FromTexts({{"algorithm", "pof-mkl"}, {"dimension", "2"}, {"horizon", "9"}, {"seed", "0"}});
+  EXPECT_EQ(Complete(said, stored, 0).algorithm, "pof-mkl");
+  EXPECT_EQ(ToTexts(Complete(said, stored, 0)), ToTexts(stored)) << "as before there were ranges";
+  DeclaredFederation classes = said;
+  classes.options = {{"loss", "logistic"}};
+  EXPECT_EQ(
+      MessageOf([&] { Complete(classes, {}, 0); }),
+      "loss must be squared for pof-gram: leave it out, or choose an algorithm that can, such "
+      "as algorithm=pof-adagrad");
+  classes.algorithm = "pof-adagrad";
+  EXPECT_EQ(Complete(classes, {}, 0).options.loss, LossKind::kLogistic);
+}
+
+/// The texts that say how labels are scaled.
+std::string LabelTexts(const FederationConfiguration& f) {
+  const ConfigurationTexts texts = ToTexts(f);
+  const auto text = [&](const char* name) { return texts.contains(name) ? texts.at(name) : "-"; };
+  return text("target") + ", " + text("labels");
+}
+
+TEST(ADeclaredFederation, ScalesLabelsByTheirRangeWhetherInputsAreScaledOrNot) {
+  DeclaredFederation said = Wind();
+  EXPECT_EQ(LabelTexts(Complete(said, {}, 0)), "0:3000 power, -") << "as before";
+  said.ranges.clear();
+  EXPECT_EQ(LabelTexts(Complete(said, {}, 0)), "0:3000 power, range");
+  EXPECT_TRUE(Complete(said, {}, 0).ScalesLabels());
+  said.target_range.reset();
+  EXPECT_THAT([&] { Complete(said, {}, 0); },
+              ThrowsMessage<Error>(HasSubstr("target_range=LOW:HIGH is needed")));
+  said.plain_labels = true;
+  said.algorithm = "pof-mkl";
+  EXPECT_EQ(LabelTexts(Complete(said, {}, 0)), "0:1 power, -") << "as before";
+  EXPECT_FALSE(Complete(said, {}, 0).ScalesLabels());
+  said.ranges = Wind().ranges;
+  EXPECT_EQ(LabelTexts(Complete(said, {}, 0)), "0:1 power, none");
+  EXPECT_FALSE(Complete(said, {}, 0).ScalesLabels());
+}
+
+TEST(ADeclaredFederation, ClipsPlainLabelsForAlgorithmsThatNeedThemBetweenZeroAndOne) {
+  DeclaredFederation said = {.dimension = 2, .plain_labels = true};
+  for (const std::string_view name : AlgorithmNames()) {
+    said.algorithm = name;
+    EXPECT_EQ(LabelTexts(Complete(said, {}, 0)), TraitsOf(name).any_loss ? "-, -" : "-, range");
+  }
+}
+
+TEST(ADeclaredFederation, NamesLabelsThatAreNotScaledAsInItsStore) {
+  const FederationConfiguration stored = Complete(Wind(), {}, 500);
+  const auto differs = [&](const FederationConfiguration& before, const DeclaredFederation& said) {
+    return Differences(ToTexts(before), ToTexts(Complete(said, before, 0)));
+  };
+  EXPECT_EQ(differs(stored, {.plain_labels = true}), "target: 0:3000 power -> 0:1 power");
+  DeclaredFederation mkl = Wind();
+  mkl.algorithm = "pof-mkl";
+  EXPECT_EQ(differs(Complete(mkl, {}, 500), {.plain_labels = true}),
+            "labels: (not set) -> none, target: 0:3000 power -> 0:1 power");
+}
+
 TEST(ADeclaredFederation, SaysExactlyWhatDoesNotGoTogether) {
   const double infinite = std::numeric_limits<double>::infinity();
   const auto complaint = [](const DeclaredFederation& said) {
     return MessageOf([&] { Complete(said, {}, 0); });
   };
-  EXPECT_EQ(complaint({.dimension = 3, .columns = {"a", "b"}}),
+  EXPECT_EQ(complaint({.dimension = 3, .columns = {"a", "b"}, .plain_labels = true}),
             "the federation's configuration has 2 columns, but the dimension 3");
   EXPECT_EQ(complaint({.columns = {"a"}, .scaling = "log", .target_range = ColumnRange{"", 0, 1}}),
             "the federation's configuration has the scaling 'log', which is not known here; is the "

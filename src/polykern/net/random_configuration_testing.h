@@ -53,6 +53,7 @@ inline FederationConfiguration RandomConfiguration(std::uint64_t seed) {
     }
   }
   if (c.scaling != "none") c.target = {"y", -random.Uniform() - 1e-9, random.Uniform()};
+  if (random.Below(8) == 0) c.labels = c.scaling == "none" ? "range" : "none";
   return c;
 }
 

@@ -90,6 +90,7 @@ std::string Encode(const Updates& updates) {
     update.set_fresh_samples(updates.fresh[0].samples);
     update.set_fresh_unknowns(updates.fresh[0].unknowns);
   }
+  if (!updates.clipped.empty()) update.set_fresh_clipped(updates.clipped[0]);
   return message.SerializeAsString();
 }
 
@@ -172,6 +173,7 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
   if (update.fresh_samples() > 0 || update.fresh_unknowns() > 0) {
     updates.fresh = {{update.fresh_samples(), update.fresh_unknowns()}};
   }
+  if (update.fresh_clipped() > 0) updates.clipped = {update.fresh_clipped()};
   return updates;
 }
 

@@ -58,12 +58,14 @@ TEST(Wire, CarriesSumsAndWhatTheyGoOver) {
   updates.integers = {0, 1, UINT64_MAX, 1ULL << 63U, 7};
   updates.samples = {3, 1ULL << 40U};
   updates.fresh = {{5, 80}};
+  updates.clipped = {3};
   const auto back = std::get<Updates>(DecodeClientMessage(Encode(updates)));
   EXPECT_EQ(back.step, 9U);
   EXPECT_EQ(back.blocks, updates.blocks);
   EXPECT_EQ(back.integers, updates.integers);
   EXPECT_EQ(back.samples, updates.samples);
   EXPECT_EQ(back.fresh, updates.fresh);
+  EXPECT_EQ(back.clipped, updates.clipped);
   EXPECT_TRUE(back.values.empty());
 }
 

@@ -73,12 +73,14 @@ void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
 }
 
 void SampleFeed::TakeTarget(double y, FeedSample& sample) {
-  clipped_ += scale_.ClipsLabel(y) ? 1 : 0;
+  sample.clipped_label = scale_.ClipsLabel(y);
+  clipped_ += sample.clipped_label ? 1 : 0;
+  clipped_labels_ += sample.clipped_label ? 1 : 0;
   sample.y = scale_.ScaleLabel(y);
 }
 
 FeedCounts SampleFeed::counts() const {
-  return {samples_, clipped_, waiting_.size(), waiting_.forgotten()};
+  return {samples_, clipped_, waiting_.size(), waiting_.forgotten(), clipped_labels_};
 }
 
 std::string SampleFeed::Place(const InputPosition& read) const {

@@ -23,13 +23,15 @@ struct FeedSample {
   bool late_label = false;       ///< x was predicted for before: only the label is new
   std::vector<float> x = {};     ///< scaled
   std::optional<double> y = {};  ///< scaled; none: the label is not known yet
+  bool clipped_label = false;    ///< the label was outside its range
 };
 
 struct FeedCounts {
-  std::uint64_t samples = 0;    ///< to predict for
-  std::uint64_t clipped = 0;    ///< inputs and labels outside their range
-  std::uint64_t waiting = 0;    ///< samples whose labels have not come
-  std::uint64_t forgotten = 0;  ///< samples that waited too long for them
+  std::uint64_t samples = 0;         ///< to predict for
+  std::uint64_t clipped = 0;         ///< inputs and labels outside their range
+  std::uint64_t waiting = 0;         ///< samples whose labels have not come
+  std::uint64_t forgotten = 0;       ///< samples that waited too long for them
+  std::uint64_t clipped_labels = 0;  ///< of those clipped
 };
 
 /// An agent's input as the samples it predicts for and learns from: read (SampleReader), scaled,
@@ -67,6 +69,7 @@ class SampleFeed {
   std::uint64_t learnt_lines_ = 0;  // of the input, by an earlier process
   std::uint64_t samples_ = 0;
   std::uint64_t clipped_ = 0;
+  std::uint64_t clipped_labels_ = 0;
 };
 
 }  // namespace polykern

@@ -104,6 +104,10 @@ TEST(AFeed, CountsWhatItClips) {
   EXPECT_THAT(all[0].y, Optional(1));
   EXPECT_THAT(all[3].y, Optional(0));
   EXPECT_EQ(feed.feed.counts().clipped, 3U + 0U + 1U + 1U);
+  EXPECT_EQ(feed.feed.counts().clipped_labels, 2U);
+  EXPECT_TRUE(all[0].clipped_label);
+  EXPECT_FALSE(all[1].clipped_label);
+  EXPECT_TRUE(all[3].clipped_label);
 }
 
 TEST(AFeed, RefusesInputsThatAreNoFloats) {

@@ -128,11 +128,11 @@ AgentPrediction Agent::Predict(std::span<const float> x) {
   return rounds_->Predict(x);
 }
 
-bool Agent::Learn(double y, const InputPosition& position) {
+bool Agent::Learn(double y, const InputPosition& position, bool clipped) {
   const std::lock_guard lock(mutex_);
   AgentRounds::Keep keep;
   if (!path_.empty()) keep = [this](const AgentState& state) { WriteAgentState(path_, state); };
-  AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep);
+  AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep, clipped);
   if (connected_ && !learnt.update.empty()) {
     link_->Send(std::move(learnt.update));
     if (report_ && version_ >= kFirstVersionWithReports) {

@@ -70,10 +70,11 @@ class Agent : private AgentLink::Handler {
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers the
   /// step. If the step is answered already, pof-gram learns all the same and sends it with its next
   /// answer. False, and nothing is learnt, with any other algorithm, or if the federation is
-  /// finished. `position` is kept with the state, for the caller. Throws Error if the state cannot
+  /// finished. `position` is kept with the state, for the caller; `clipped`: the label was outside
+  /// its range, of which the server is told the number. Throws Error if the state cannot
   /// be written, UnusableSample if the label is so far off that the server would reject the update:
   /// then nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
-  bool Learn(double y, const InputPosition& position = {});
+  bool Learn(double y, const InputPosition& position = {}, bool clipped = false);
 
   /// The position of the last Learn, of an earlier process as well.
   InputPosition position() const;

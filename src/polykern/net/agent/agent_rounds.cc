@@ -9,6 +9,16 @@
 #include "polykern/net/agent/agent_rounds_internal.h"
 
 namespace polykern {
+namespace {
+
+std::string EncodeAnswer(const Updates& updates, std::uint64_t clipped) {
+  if (clipped == 0) return Encode(updates);
+  Updates sent = updates;
+  sent.clipped = {clipped};
+  return Encode(sent);
+}
+
+}  // namespace
 
 AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t client)
     : configuration(what),
@@ -129,7 +139,8 @@ void AgentRounds::PredictAgain() {
   learner_->round.Predict(*predicted_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
 }
 
-AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, const Keep& keep) {
+AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, const Keep& keep,
+                                       bool clipped) {
   assert(predicted_ != nullptr);
   const bool answers = !finished_ && MayAnswer(*predicted_);
   if (!answers && (finished_ || !learner_->keeps_samples)) {
@@ -148,7 +159,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
       AgentState next = StateNow();
       next.next_step = updates.step + 1;
       next.position = position;
-      next.update = Encode(updates);
+      next.update = EncodeAnswer(updates, clipped_ + (clipped ? 1 : 0) - clipped_sent_);
       if (keep) {
         next.model = EncodeModel(*predicted_);
         keep(next);
@@ -165,6 +176,8 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
   unkept_ = !answers;
   predicted_.reset();
   ++learnt_;
+  clipped_ += clipped ? 1 : 0;
+  if (answers) clipped_sent_ = clipped_;
   Score(f, y);
   return {true, answers ? state_.update : ""};
 }
@@ -223,6 +236,7 @@ AgentStatus AgentRounds::status() const {
   status.client = state_.client;
   status.learnt = learnt_;
   status.unlearnt = unlearnt_;
+  status.clipped = clipped_;
   status.rejected = rejected_;
   status.report = report_;
   return status;

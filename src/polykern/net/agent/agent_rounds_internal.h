@@ -72,9 +72,10 @@ class AgentRounds {
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers its
   /// step. If that is answered, algorithms that keep samples learn all the same, for the next
   /// answer; others do not, and nobody does at the federation's end. `keep`, unless empty, gets the
-  /// new state with every answer, before anything else sees it. Throws UnusableSample, and whatever
+  /// new state with every answer, before anything else sees it. `clipped`: the label was outside
+  /// its range; the next answer has their number. Throws UnusableSample, and whatever
   /// `keep` throws: then Learn may be called again.
-  Learnt Learn(double y, const InputPosition& position, const Keep& keep);
+  Learnt Learn(double y, const InputPosition& position, const Keep& keep, bool clipped = false);
   /// The state of now, if something was learnt since the last answer; else none.
   std::optional<AgentState> Unkept() const;
 
@@ -122,6 +123,8 @@ class AgentRounds {
   bool finished_ = false;
   std::uint64_t learnt_ = 0;
   std::uint64_t unlearnt_ = 0;
+  std::uint64_t clipped_ = 0;
+  std::uint64_t clipped_sent_ = 0;  // of these, those that an update tells of
   std::uint64_t rejected_ = 0;
   ClientReport report_;
 };

@@ -337,6 +337,22 @@ class KeepingRoundsTest : public AgentRoundsTest {
   }
 };
 
+TEST_F(KeepingRoundsTest, SendHowManyLabelsWereClippedSinceTheLastAnswer) {
+  AgentRounds rounds;
+  rounds.Take(WelcomeTo(0));
+  const auto learn = [&](bool clipped) {
+    rounds.Predict(kX);
+    return rounds.Learn(1, {}, {}, clipped).update;
+  };
+  EXPECT_EQ(Sent(learn(true)).clipped, std::vector<std::uint64_t>{1});
+  for (const bool clipped : {true, false, true}) EXPECT_EQ(learn(clipped), "");
+  rounds.Take(Turn(1, 1));
+  EXPECT_EQ(Sent(learn(true)).clipped, std::vector<std::uint64_t>{3});
+  rounds.Take(Turn(2, 2));
+  EXPECT_TRUE(Sent(learn(false)).clipped.empty());
+  EXPECT_EQ(rounds.status().clipped, 4U);
+}
+
 TEST_F(KeepingRoundsTest, SendLabelsThatCameFasterThanStepsWithTheNextAnswer) {
   AgentRounds rounds;
   rounds.Take(WelcomeTo(0));

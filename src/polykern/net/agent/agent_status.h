@@ -28,6 +28,7 @@ struct AgentStatus {
   std::uint64_t client = 0;    ///< its number
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
   std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already
+  std::uint64_t clipped = 0;   ///< learnt labels that were outside their range
   std::uint64_t rejected = 0;  ///< updates the server did not take
   ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
   std::string trouble = {};    ///< why the last connection ended; empty while connected

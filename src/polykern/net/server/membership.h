@@ -30,6 +30,7 @@ struct Member {
   std::uint64_t took_part = 0;            ///< 1 + the last step that an update of it counted in
   std::optional<SessionId> session = {};  ///< its connection
   ClientReport report = {};
+  bool clips = false;  ///< it has told of labels outside their range
 };
 
 /// Who takes part in a federation: the clients and their numbers, who may come in, who is expected

@@ -11,7 +11,7 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFirstVersionWithSums = 4;
+constexpr std::uint32_t kFirstVersionWithSums = 4;  // and labels
 
 /// To the bit.
 bool SameBlock(std::span<const float> a, std::span<const float> b) {
@@ -61,6 +61,12 @@ std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
     return Ending{Ending::Kind::kVersion, "this federation's algorithm is newer than version " +
                                               std::to_string(version) +
                                               " of the protocol: update this client"};
+  }
+  const auto labels = configuration_.find("labels");
+  if (labels != configuration_.end() && version < kFirstVersionWithSums) {
+    return Ending{Ending::Kind::kVersion,
+                  "this federation's labels ('" + labels->second + "') is newer than version " +
+                      std::to_string(version) + " of the protocol: update this client"};
   }
   return {};
 }

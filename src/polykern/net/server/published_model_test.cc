@@ -73,6 +73,13 @@ TEST_F(APublishedModel, IsNotForOtherVersionsOfTheProtocol) {
   configuration_["burst"] = "21";
   EXPECT_EQ(Make().Refusal(kProtocolVersion), std::nullopt);
   EXPECT_THAT(Make().Refusal(2)->reason, HasSubstr("burst"));
+  configuration_.erase("burst");
+  configuration_["labels"] = "range";
+  EXPECT_EQ(Make().Refusal(kProtocolVersion), std::nullopt);
+  for (const std::uint32_t version : {1U, 2U, 3U}) {
+    EXPECT_THAT(Make().Refusal(version)->reason,
+                HasSubstr("this federation's labels ('range') is newer than version "));
+  }
 }
 
 }  // namespace

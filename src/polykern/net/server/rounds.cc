@@ -152,7 +152,15 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
     counted_.push_back({number, step});
     ++counts_.accepted;
     if (late) ++counts_.used_late;
+    if (!updates.clipped.empty()) NoteClipped(members_[number], updates.clipped[0]);
   }
+}
+
+/// It is logged once for a client, since it can happen with every sample.
+void Rounds::NoteClipped(Member& member, std::uint64_t labels) {
+  counts_.clipped += labels;
+  if (std::exchange(member.clips, true)) return;
+  Log(member.name, "clipped", "labels outside the target range; further ones are only counted");
 }
 
 /// Answers an update that breaks a rule, and sends away who has sent too many.

@@ -87,6 +87,7 @@ class Rounds {
          const StoreContents& contents);
   void End(Link& link, const Ending& ending);
   void TakeUpdate(Link& link, Updates& updates, Time now);
+  void NoteClipped(Member& member, std::uint64_t labels);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool IsStepDue(Time now) const;
   void SignalIfDue(Time now);

@@ -29,6 +29,7 @@ struct RoundsStatus {
   std::uint64_t rejected = 0;
   std::map<std::string, std::uint64_t> rejected_for = {};  ///< by NameOf
   std::uint64_t refused = 0;                               ///< connections
+  std::uint64_t clipped = 0;                               ///< labels outside their range
   std::size_t reporting = 0;                               ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients

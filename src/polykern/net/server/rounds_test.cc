@@ -235,6 +235,25 @@ TEST_F(RoundsOfAFederation, TellTheirObserverWhatHappens) {
   rounds_.reset();  // before its observer
 }
 
+TEST_F(RoundsOfAFederation, CountClippedLabelsAndTellOfEachClientOnce) {
+  ListeningObserver observer;
+  options_.roster = {"a", "b"};
+  options_.observer = &observer;
+  Start();
+  const TestClient a = Join("a");
+  const TestClient b = Join("b");
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    Answer(a, step, 0, 1, step + 1);
+    Answer(a, step, 0, 1, 50);  // again, which does not count
+    Answer(b, step, 0, 1, step == 2 ? 4 : 0);
+  }
+  EXPECT_EQ(rounds_->status().clipped, 1 + 2 + 3 + 4U);
+  EXPECT_THAT(observer.heard,
+              ElementsAre("a joined", "b joined", "a clipped", "a rejected", "step 1 of 2",
+                          "a rejected", "step 2 of 2", "a rejected", "b clipped", "step 3 of 2"));
+  rounds_.reset();  // before its observer
+}
+
 TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) {
   Start();
   const TestClient a = Join("a");

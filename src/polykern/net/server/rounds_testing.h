@@ -74,13 +74,14 @@ class RoundsOfAFederation : public testing::Test {
   }
 
   void Answer(const TestClient& client, std::uint64_t step, std::uint32_t kernel = 0,
-              float value = 1) {
+              float value = 1, std::uint64_t clipped = 0) {
     Updates updates;
     updates.step = step;
     updates.clients = {99};  // what a client claims to be does not matter
     updates.first = {0, 1};
     updates.blocks = {kernel};
     updates.values.assign(4, value);
+    if (clipped > 0) updates.clipped = {clipped};
     rounds_->Receive(client.session, std::move(updates), now_);
     Write();
   }

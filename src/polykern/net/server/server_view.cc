@@ -81,6 +81,8 @@ std::string ToMetrics(const ServerView& view) {
   }
   out.Counter("polykern_connections_refused_total", "Connections of clients that were not let in.",
               r.refused);
+  out.Counter("polykern_labels_clipped_total", "Labels outside the target range, as clients say.",
+              r.clipped);
   out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
           MetricType::Histogram)
       .histogram = HistogramOf(view.step_times);
@@ -120,6 +122,7 @@ std::string ToJson(const ServerView& view) {
         {"duplicate", r.duplicates},
         {"rejected", r.rejected_for}}},
       {"refused", r.refused},
+      {"clipped", r.clipped},
       {"mean_step_seconds", nullptr},
       {"bytes", {{"in", view.traffic.bytes_in}, {"out", view.traffic.bytes_out}}},
       {"log_events_lost", view.log_events_lost},

@@ -96,7 +96,7 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
       EXPECT_EQ(line.ends_with("counter"), family.ends_with("_total")) << line;
     }
   }
-  EXPECT_EQ(helped.size(), 20U);
+  EXPECT_EQ(helped.size(), 21U);
 }
 
 TEST(AServersView, GivesEveryNumberItsOwnMetric) {
@@ -120,6 +120,7 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   r.reporting = ++next;
   r.reported_squared_error = static_cast<double>(++next);
   r.reported_regret = -static_cast<double>(++next);
+  r.clipped = ++next;
   auto samples = Samples(ToMetrics(view));
   const std::vector<std::pair<const char*, double>> expected = {{"uptime_seconds", 101.5},
                                                                 {"steps_total", 102},
@@ -137,7 +138,8 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
                                                                 {"log_events_lost_total", 114},
                                                                 {"reporting_clients", 115},
                                                                 {"reported_mse", 116},
-                                                                {"reported_regret", -117}};
+                                                                {"reported_regret", -117},
+                                                                {"labels_clipped_total", 118}};
   for (const auto& [name, value] : expected) {
     EXPECT_EQ(samples[std::string("polykern_") + name], value) << name;
   }
@@ -152,6 +154,7 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   EXPECT_EQ(json["updates"]["late"], 109);
   EXPECT_EQ(json["updates"]["duplicate"], 110);
   EXPECT_EQ(json["refused"], 111);
+  EXPECT_EQ(json["clipped"], 118);
   EXPECT_EQ(json["bytes"], (nlohmann::json{{"in", 112}, {"out", 113}}));
   EXPECT_EQ(json["log_events_lost"], 114);
   EXPECT_EQ(json["reports"],
