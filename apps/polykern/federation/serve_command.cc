@@ -249,8 +249,8 @@ void AddServeCommand(CLI::App& program) {
                       ->capture_default_str());
   group("Rounds", serve
                       .add_option("--stale", o->stale,
-                                  "Updates for a step that has ended: drop, or accept (pof-newton, "
-                                  "local, local-rls)")
+                                  "Updates for a step that has ended: drop, or accept (pof-gram, "
+                                  "pof-newton, local, local-rls)")
                       ->check(CLI::IsMember({"drop", "accept"}))
                       ->capture_default_str());
   group("Rounds", serve
