@@ -313,7 +313,7 @@ class KeepingRoundsTest : public AgentRoundsTest {
     algorithm = MakeAlgorithm(configuration);
   }
   ModelChange Turn(std::uint64_t step, std::uint64_t counted) const {
-    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3, 4});
+    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3});
     change.turn = {1};
     change.counted = counted;
     return change;
