@@ -70,9 +70,9 @@ class Algorithm(_core.Algorithm):
         """A client's half. Clients of one server have numbers of their own: keys of their random draws."""
         return _core.ClientHalf(self, id)
 
-    def server(self):
-        """A server's half, at its start."""
-        return _core.ServerHalf(self)
+    def server(self, clients=0):
+        """A server's half, at its start. `clients`: that are expected in the first step, if known, for pof-gram's turn."""
+        return _core.ServerHalf(self, clients)
 
     @property
     def settings(self):

@@ -184,9 +184,9 @@ class ServerHalf {
  public:
   using MustBeMade = void;
 
-  explicit ServerHalf(py::object algorithm)
+  ServerHalf(py::object algorithm, const py::object& clients)
       : owner_(std::move(algorithm)),
-        algorithm_(LearnerOf(owner_).algorithm),
+        algorithm_(Expecting(LearnerOf(owner_), ReadCount(clients, "clients"))),
         coordinator_(*algorithm_, 0) {
     Publish();
   }
@@ -247,7 +247,7 @@ class ServerHalf {
     return py::make_tuple(owner_, step, Taken<double>({size}, std::move(state)));
   }
   static std::unique_ptr<ServerHalf> Load(const py::tuple& saved) {
-    auto server = std::make_unique<ServerHalf>(saved[0]);
+    auto server = std::make_unique<ServerHalf>(saved[0], py::int_(0));
     const auto state = saved[2].cast<py::array_t<double, py::array::c_style>>();
     server->coordinator_.Load(saved[1].cast<std::uint64_t>(),
                               {state.data(), static_cast<std::size_t>(state.size())});
@@ -256,6 +256,12 @@ class ServerHalf {
   }
 
  private:
+  /// The algorithm, told how many clients will be there at first.
+  static std::shared_ptr<const Algorithm> Expecting(const Learner& learner, std::uint64_t clients) {
+    if (clients == 0) return learner.algorithm;
+    return learner.Make(learner.problem.horizon > 0 ? learner.problem.horizon : kEndlessHorizon,
+                        learner.problem.seed, clients);
+  }
   static void Append(const Updates& one, Updates& all) {
     all.clients.push_back(one.clients[0]);
     all.first.push_back(all.first.back() + one.blocks.size());
@@ -328,7 +334,7 @@ RuntimeError: learn before predict: every label belongs to a prediction
 >>> server.step, server.theta.shape
 (1, (3, 8))
 )")
-      .def(py::init<py::object>(), py::arg("algorithm"))
+      .def(py::init<py::object, py::object>(), py::arg("algorithm"), py::arg("clients") = 0)
       .def("broadcast", &ServerHalf::broadcast)
       .def("aggregate", &ServerHalf::Aggregate, py::arg("updates"),
            "Ends the step with these updates: with all of them or, if one is refused, with none.")

@@ -145,6 +145,18 @@ def test_simulate_and_the_halves_give_the_same_bits(name, samples):
     assert result.uplink_numbers <= algorithm.uplink_numbers
 
 
+def test_a_server_that_knows_how_many_clients_there_are_has_the_simulators_bits():
+    data = pk.load("synthetic", clients=40, steps=20, seed=3)  # so many that there is a turn in the first step
+    algorithm = pk.PofGram(8, horizon=20, seed=3)
+    result = pk.simulate(data.X, data.Y, algorithm, seed=3)
+    server, clients = algorithm.server(clients=40), [algorithm.client(k) for k in range(40)]
+    for t in range(20):
+        for client in clients:
+            client.receive(server.broadcast())
+        assert [client.predict(data.X[t, k]).value for k, client in enumerate(clients)] == list(result.predictions[t]), t
+        server.aggregate([client.learn(data.Y[t, k]) for k, client in enumerate(clients)])
+
+
 def run_program(tmp_path, *arguments):
     subprocess.run([os.environ["POLYKERN"], "run", "--repetitions", "1", "--out", str(tmp_path), *map(str, arguments)],
                    check=True, stdout=subprocess.DEVNULL)

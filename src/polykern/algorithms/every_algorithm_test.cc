@@ -191,6 +191,17 @@ TEST(FeaturesOf, FollowsWhatEachAlgorithmSends) {
   EXPECT_EQ(Features("local-rls", 1), 17U);  // 51 (1 + 34 + 34^2) doubles: 475 KiB
 }
 
+TEST(ExpertNames, SayKernelAndSize) {
+  const auto gram = ExpertNames("pof-gram", {}, 20);
+  EXPECT_EQ(gram.size(), 20U);
+  EXPECT_EQ(gram[0], "gaussian 0.01, D = 5");
+  EXPECT_EQ(gram[9], "gaussian 0.0759, D = 100");
+  EXPECT_EQ(ExpertNames("pof-mkl", {}, 3)[2], "gaussian 100");
+  const auto poe = ExpertNames("fed-poe", {}, 6);
+  EXPECT_EQ(poe[2], "gaussian 10");
+  EXPECT_EQ(poe[3], "local gaussian 0.1");
+}
+
 TEST(UplinkOf, SaysHowManyKernelsAndLossesAreSent) {
   AlgorithmOptions options;
   options.kernels_per_upload = 5;

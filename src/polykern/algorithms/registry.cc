@@ -47,6 +47,8 @@ struct Entry {
   /// Private experts of a client; null: it has none.
   std::size_t (*local_experts)(const AlgorithmOptions&) = nullptr;
   std::string_view local_option = {};  ///< which sets their number
+  /// What its experts are called, if not by their kernels.
+  std::vector<std::string> (*expert_names)(const AlgorithmOptions&) = nullptr;
   /// Features of a kernel, where the budget allows them otherwise than by the uplink.
   std::size_t (*own_features)(const AlgorithmOptions&) = nullptr;
   bool orthogonal = false;  ///< its features always are
@@ -84,6 +86,16 @@ std::vector<Kernel> GramKernels(const AlgorithmOptions&) {
 }
 std::size_t GramFeatures(const AlgorithmOptions& options) {
   return GramGrid::LargestSize(kGramKernels, options);
+}
+std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
+  const GramGrid grid(kGramKernels, GramFeatures(options));
+  const auto kernels = GramKernels(options);
+  std::vector<std::string> names;
+  for (std::size_t e = 0; e < grid.experts(); ++e) {
+    names.push_back(KernelText(kernels[grid.KernelOf(e)]) +
+                    ", D = " + std::to_string(grid.SizeOf(e)));
+  }
+  return names;
 }
 void CheckGram(const AlgorithmOptions& options) {
   if (GramFeatures(options) > 0) return;
@@ -194,6 +206,7 @@ constexpr Entry kEntries[] = {
      .own_kernels = GramKernels,
      .local_experts = GramLocalExperts,
      .local_option = "local_kernels",
+     .expert_names = GramExpertNames,
      .own_features = GramFeatures,
      .orthogonal = true,
      .check = CheckGram},
@@ -294,6 +307,20 @@ std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& opt
   const Entry& entry = Find(name);
   if (entry.own_kernels != nullptr) return entry.own_kernels(options);
   return MakeDictionary(options.dictionary, options.kernels);
+}
+
+std::vector<std::string> ExpertNames(std::string_view name, const AlgorithmOptions& options,
+                                     std::size_t experts) {
+  const Entry& entry = Find(name);
+  if (entry.expert_names != nullptr) return entry.expert_names(options);
+  AlgorithmOptions own = options;
+  own.kernels = experts;
+  const auto kernels = KernelsOf(name, own);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < experts; ++i) {
+    names.push_back((i < kernels.size() ? "" : "local ") + KernelText(kernels[i % kernels.size()]));
+  }
+  return names;
 }
 
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,11 @@ double ExplorationOf(std::string_view name, const AlgorithmOptions& options);
 
 /// The kernels that it draws features of: its own, or the options' dictionary.
 std::vector<Kernel> KernelsOf(std::string_view name, const AlgorithmOptions& options);
+
+/// What a report calls so many experts of an algorithm: their kernels, those that a client has for
+/// itself after the federated ones.
+std::vector<std::string> ExpertNames(std::string_view name, const AlgorithmOptions& options,
+                                     std::size_t experts);
 
 /// D, 0 for an algorithm without kernels.
 std::size_t FeaturesOf(std::string_view name, const AlgorithmOptions& options);

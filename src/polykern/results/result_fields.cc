@@ -130,16 +130,8 @@ const ObjectOf<WeightsView>& WeightFields() {
   static const ObjectOf<WeightsView> fields(
       "ClientWeights",
       {{Texts("kernels"),
-        [](Of v) {
-          AlgorithmOptions options = v.result.row.options;
-          options.kernels = v.kernels;
-          const auto kernels = KernelsOf(v.result.row.algorithm, options);
-          Json names = Json::array();
-          for (std::size_t i = 0; i < v.kernels; ++i) {  // a client's own come after the federated
-            names.push_back((i < kernels.size() ? "" : "local ") +
-                            KernelText(kernels[i % kernels.size()]));
-          }
-          return names;
+        [](Of v) -> Json {
+          return ExpertNames(v.result.row.algorithm, v.result.row.options, v.kernels);
         }},
        {Numbers("clients"), [](Of v) -> Json { return v.result.weight_plan.clients; }},
        {Numbers("sites", {"clients"}),
