@@ -26,8 +26,10 @@ def test_the_network_has_the_simulators_bits(federation, algorithm):
 
 
 @pytest.mark.parametrize("algorithm, servers, agents",
-                         [("pof-mkl", 20, 0), ("pof-mkl", 0, 40), ("pof-newton", 20, 40), ("pof-gram", 20, 40),
-                          ("em-kofl", 10, 20)])
+                         [("pof-newton", 20, 40), ("pof-gram", 20, 40),
+                          pytest.param("pof-mkl", 20, 0, marks=pytest.mark.long),
+                          pytest.param("pof-mkl", 0, 40, marks=pytest.mark.long),
+                          pytest.param("em-kofl", 10, 20, marks=pytest.mark.long)])
 def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agents):
     f = federation(algorithm, steps=300)
     chance = random.Random(f"{algorithm} {servers} {agents}")

@@ -63,7 +63,7 @@ def test_every_update_counts_once(late, way):
     check_agents(late, check_counts(late))
 
 
-@pytest.mark.parametrize("algorithm", ["pof-newton", "pof-gram"])
+@pytest.mark.parametrize("algorithm", [pytest.param("pof-newton", marks=pytest.mark.long), "pof-gram"])
 @pytest.mark.parametrize("way", WAYS)
 def test_kills_at_any_moment_change_no_count(late, way):
     f = late

@@ -147,7 +147,7 @@ def test_a_rank_that_is_killed_ends_the_run_where_the_hosts_name_does_not_resolv
     assert "polykern: rank 1 on nowhere.invalid was ended by signal 9 (Killed)" in err
 
 
-@pytest.mark.parametrize("weights", ["reset", "carried"])
+@pytest.mark.parametrize("weights", ["reset", pytest.param("carried", marks=pytest.mark.long)])
 def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_path, weights):
     settings = [*LONG, "--weights", weights, "--participation", "0.9"]
     command = [os.environ["POLYKERN"], *settings, "--out", "o"]
