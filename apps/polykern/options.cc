@@ -42,13 +42,31 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Data"); };
   group(command
             .add_option("-d,--data", o.data,
-                        "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a site)")
+                        "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a client)")
             ->delimiter(',')
             ->capture_default_str());
   group(&AddDataDirOption(command, o.data_dir, "Folder with the recipes' files"));
   group(command.add_option("-t,--target", o.target, "CSV: the column to predict"));
   group(command.add_option("--site", o.site, "CSV: the column that groups rows into sites"));
   group(command.add_option("--client", o.client, "CSV: the column that names the client"));
+  group(command
+            .add_option("--time", o.time,
+                        "CSV: the column of times, or those of year,month,day[,hour..]; rows are "
+                        "sorted and clients aligned (default: the order of the file)")
+            ->delimiter(','));
+  group(command
+            .add_option("--lags", o.derived.lags,
+                        "CSV: own past labels as inputs; 1 is the last one that is known")
+            ->delimiter(',')
+            ->check(WholeNumber(1)));
+  group(command
+            .add_option_function<std::vector<std::string>>(
+                "--calendar",
+                [&o](const std::vector<std::string>& names) {
+                  for (const auto& name : names) o.derived.calendar.push_back(ParseCalendar(name));
+                },
+                "CSV: hour, weekday and month of the time as inputs")
+            ->delimiter(','));
   group(
       command.add_option("--inputs", o.features, "CSV: input columns (default: all other numbers)")
           ->delimiter(','));
@@ -77,7 +95,8 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->delimiter(','));
   group(command.add_option_function<std::string>(
       "--split", [&o](const std::string& name) { o.split = ParseSplit(name); },
-      "How rows go to clients: iid, runs, site or column (default: by what the data offer)"));
+      "How rows go to clients: iid, runs and site shuffle them, column and order do not (default: "
+      "the recipe's; order for files)"));
   group(command
             .add_option("--major-share", o.major_share,
                         "Split by site: share of a client's rows from its own site")

@@ -79,6 +79,7 @@ std::string DescribeSource(const Source& source, const RunOptions& options, std:
   if (source.clipped_values > 0) {
     text += ", " + Count(source.clipped_values, "value") + " clipped to their range";
   }
+  if (!source.order.empty()) text += "\n" + source.order;
   text += "\n" + Count(options.experiment.repetitions, "feature draw") + ", weights " +
           (options.experiment.carry_weights ? "carried" : "reset") + ", seed " +
           std::to_string(options.experiment.seed) + (ranks > 1 ? ", " + Count(ranks, "rank") : "") +

@@ -49,6 +49,16 @@ Data Load(std::vector<std::string> data, const std::string& data_dir, const py::
       options.site = text();
     else if (name == "client")
       options.client = text();
+    else if (name == "time")
+      options.time = texts();
+    else if (name == "lags")
+      options.derived.lags = py::isinstance<py::int_>(value)
+                                 ? std::vector<std::size_t>{count()}
+                                 : py::cast<std::vector<std::size_t>>(value);
+    else if (name == "calendar")
+      for (const std::string& calendar : texts()) {
+        options.derived.calendar.push_back(ParseCalendar(calendar));
+      }
     else if (name == "inputs")
       options.features = texts();
     else if (name == "exclude")

@@ -29,6 +29,7 @@ void CheckRoles(const DatasetOptions& options) {
   };
   check("site", options.site);
   check("client", options.client);
+  if (Contains(options.time, options.target)) check("time", options.target);
   if (Contains(options.features, options.target) || Contains(options.categorical, options.target)) {
     throw Error("column " + Quoted(options.target) +
                 " is both the target and an input; take it out of the inputs");
@@ -94,30 +95,149 @@ void AssignSites(const Table& table, const DatasetOptions& options, Dataset& dat
   }
 }
 
+void AssignClients(const Table& table, const DatasetOptions& options, Dataset& data) {
+  if (!options.client.empty()) {
+    const std::size_t column = table.Find(options.client);
+    data.client = Codes(table, column);
+    data.client_names = table.labels[column];
+  } else if (options.owners == RowOwners::kSites) {
+    data.client = data.site;
+    data.client_names = data.site_names;
+  } else if (options.owners == RowOwners::kRuns) {
+    const std::size_t rows = table.rows();
+    if (options.runs > rows) {
+      throw Error(table.paths.front() + " has " + std::to_string(rows) + " rows, but " +
+                  OptionName("clients") + " is " + std::to_string(options.runs) +
+                  "; choose at most " + std::to_string(rows));
+    }
+    std::vector<std::uint32_t> sorted(rows);  // runs of times, if there are times
+    for (std::size_t row = 0; row < rows; ++row) sorted[row] = static_cast<std::uint32_t>(row);
+    if (!table.time.empty())
+      std::ranges::stable_sort(sorted, {}, [&](std::uint32_t row) { return table.time[row]; });
+    data.client.resize(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      data.client[sorted[i]] = static_cast<std::uint32_t>(i * options.runs / rows);
+    }
+    for (std::size_t k = 0; k < options.runs; ++k) data.client_names.push_back(std::to_string(k));
+  }
+  if (!data.client.empty())
+    data.order = OrderRows(data.client, data.client_names.size(), data.time);
+}
+
+void CheckDerived(const DerivedInputs& derived, const Dataset& data) {
+  derived.Check(!data.time.empty() && std::ranges::all_of(data.time, IsDate));
+  if (derived.lags.empty()) return;
+  if (data.client.empty()) {
+    throw Error(OptionName("lags") + " needs rows in their order; leave out " +
+                OptionName("split"));
+  }
+  std::size_t longest = 0;
+  for (std::size_t k = 0; k < data.order.clients(); ++k) {
+    longest = std::max(longest, data.order.Of(k).size());
+  }
+  const std::size_t lag = std::ranges::max(derived.lags);
+  if (lag >= longest) {
+    throw Error(OptionName("lags") + " has " + std::to_string(lag) + ", but the longest client " +
+                "has " + std::to_string(longest) + " rows; choose less than that");
+  }
+}
+
+/// The rows of a table as what a client sees: its columns, then what is derived. Reads the data
+/// set's order and times.
+class RowInputs {
+ public:
+  RowInputs(const Table& table, const std::vector<std::size_t>& inputs, std::size_t target,
+            const DerivedInputs& derived, Range labels, const Dataset& data)
+      : table_(table),
+        inputs_(inputs),
+        target_(target),
+        derived_(derived),
+        labels_(labels),
+        data_(data),
+        row_(inputs.size() + derived.size()) {
+    if (derived.lags.empty()) return;
+    place_.resize(table.rows());
+    for (std::uint32_t i = 0; i < data.order.rows.size(); ++i) place_[data.order.rows[i]] = i;
+  }
+
+  std::span<const double> Of(std::size_t row) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) row_[i] = table_.At(row, inputs_[i]);
+    std::size_t next = inputs_.size();
+    for (const std::size_t lag : derived_.lags) row_[next++] = Label(row, lag);
+    if (!derived_.calendar.empty()) {
+      CalendarInputs(derived_.calendar, data_.time[row], std::span(row_).subspan(next));
+    }
+    return row_;
+  }
+
+ private:
+  /// The label of the client's row so many before this one; before the first, the middle.
+  double Label(std::size_t row, std::size_t lag) const {
+    const std::size_t place = place_[row];
+    const std::size_t first = data_.order.first[data_.client[row]];
+    if (place < first + lag) return labels_.low + (labels_.high - labels_.low) / 2;
+    const double label = table_.At(data_.order.rows[place - lag], target_);
+    return std::clamp(label, labels_.low, labels_.high);
+  }
+
+  const Table& table_;
+  const std::vector<std::size_t>& inputs_;
+  const std::size_t target_;
+  const DerivedInputs& derived_;
+  const Range labels_;
+  const Dataset& data_;
+  std::vector<double> row_;
+  std::vector<std::uint32_t> place_;  // of every row in the order
+};
+
+/// The declared range of the labels, or that of all rows.
+Range LabelRange(const Table& table, std::size_t target, const ScalingOptions& options) {
+  for (const DeclaredRange& declared : options.ranges) {
+    if (declared.column == table.columns[target]) return declared.range;
+  }
+  Range range{table.At(0, target), table.At(0, target)};
+  for (std::size_t row = 1; row < table.rows(); ++row) {
+    range.low = std::min(range.low, table.At(row, target));
+    range.high = std::max(range.high, table.At(row, target));
+  }
+  return range;
+}
+
+/// The ranges of derived inputs are known.
+ScalingOptions WithDerived(ScalingOptions options, const DerivedInputs& derived, Range labels,
+                           const std::string& target) {
+  if (options.kind != Scaling::kRange) return options;
+  const std::vector<std::string> names = derived.Names(target);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Range range = i < derived.lags.size() ? labels : Range{-1, 1};
+    const bool declared = std::ranges::any_of(
+        options.ranges, [&](const DeclaredRange& other) { return other.column == names[i]; });
+    if (!declared && range.low < range.high) options.ranges.push_back({names[i], range});
+  }
+  return options;
+}
+
 void ScaleRows(const Table& table, const std::vector<std::size_t>& inputs, std::size_t target,
-               const ScalingOptions& options, Dataset& data) {
-  std::vector<double> row(inputs.size());
-  const auto gather = [&](std::size_t index) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) row[i] = table.At(index, inputs[i]);
-  };
-  ScaleFitter fitter(options, data.feature_names, data.target_name);
+               const DatasetOptions& options, Dataset& data) {
+  const Range labels = LabelRange(table, target, options.scaling);
+  RowInputs rows(table, inputs, target, options.derived, labels, data);
+  ScaleFitter fitter(WithDerived(options.scaling, options.derived, labels, data.target_name),
+                     data.feature_names, data.target_name);
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    gather(i);
-    fitter.Add(row, table.At(i, target));
+    fitter.Add(rows.Of(i), table.At(i, target));
   }
   try {
     data.scale = fitter.Fit();
   } catch (const Error& error) {
     throw Error(table.paths.empty() ? error.marked() : table.paths.front() + ": " + error.marked());
   }
-  data.dimension = inputs.size();
+  data.dimension = data.feature_names.size();
   data.x.resize(table.rows() * data.dimension);
   data.y.resize(table.rows());
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    gather(i);
     const double y = table.At(i, target);
     const std::span<float> x = std::span(data.x).subspan(i * data.dimension, data.dimension);
-    data.clipped_inputs += data.scale.ScaleInputs(row, x);
+    data.clipped_inputs += data.scale.ScaleInputs(rows.Of(i), x);
     data.clipped_labels += data.scale.ClipsLabel(y) ? 1 : 0;
     data.y[i] = data.scale.ScaleLabel(y);
   }
@@ -133,15 +253,20 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   data.name = options.name;
   data.target_name = options.target;
   for (const std::size_t column : inputs) data.feature_names.push_back(table.columns[column]);
+  for (const std::string& name : options.derived.Names(options.target)) {
+    if (Contains(data.feature_names, name)) {
+      throw Error("there is a column " + Quoted(name) + " already; leave it out, or the lag or " +
+                  "calendar that is called so");
+    }
+    data.feature_names.push_back(name);
+  }
   data.unused_columns = table.unused;
   data.dropped_rows = table.dropped_rows;
   AssignSites(table, options, data);
-  if (!options.client.empty()) {
-    const std::size_t column = table.Find(options.client);
-    data.client = Codes(table, column);
-    data.client_names = table.labels[column];
-  }
-  ScaleRows(table, inputs, target, options.scaling, data);
+  data.time = table.time;
+  AssignClients(table, options, data);
+  CheckDerived(options.derived, data);
+  ScaleRows(table, inputs, target, options, data);
   return data;
 }
 
@@ -159,6 +284,7 @@ Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions&
   choice.other_numbers = options.features.empty();
   choice.exclude = options.exclude;
   choice.categorical = options.categorical;
+  choice.time = options.time;
   for (const std::string& key : {options.site, options.client}) {
     if (!key.empty()) choice.keys.push_back(key);
   }

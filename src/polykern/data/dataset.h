@@ -6,17 +6,30 @@
 #include <string>
 #include <vector>
 
+#include "polykern/data/derived_inputs.h"
+#include "polykern/data/row_order.h"
 #include "polykern/data/scaling.h"
 #include "polykern/data/table.h"
 
 namespace polykern {
+
+/// Whose a row is if no column says so.
+enum class RowOwners : std::uint8_t {
+  kNobody,  ///< that is decided later
+  kSites,   ///< every site is a client
+  kRuns,    ///< every client has a run of neighbouring rows, as many as the others or one more
+};
 
 /// Which columns mean what, and how they are read and scaled.
 struct DatasetOptions {
   std::string name = {};    ///< for reports; empty: the first file's name
   std::string target = {};  ///< the column to predict; must be given
   std::string site = {};    ///< the column that groups rows; empty: see site_per_file
-  std::string client = {};  ///< the column that says whose row it is; empty: none
+  std::string client = {};  ///< the column that says whose row it is; empty: see owners
+  RowOwners owners = RowOwners::kNobody;  ///< whose rows they are without a client column
+  std::size_t runs = 1;                   ///< kRuns: how many clients
+  std::vector<std::string> time = {};     ///< see ColumnChoice; empty: the order of the file
+  DerivedInputs derived = {};             ///< inputs made of labels and times; needs owners
   /// The inputs, in this order; empty: every other column of numbers, in the order of the file.
   std::vector<std::string> features = {};
   std::vector<std::string> exclude = {};  ///< no inputs, although they hold numbers
@@ -38,7 +51,9 @@ struct Dataset {
   std::vector<double> y;              ///< a label for each row
   std::vector<std::uint32_t> site;    ///< for each row, its place in site_names
   std::vector<std::uint32_t> client;  ///< for each row, its place in client_names; may be empty
-  std::vector<std::string> feature_names;
+  std::vector<Seconds> time;          ///< for each row; empty without times
+  RowOrder order;  ///< the rows of every client, as it sees them; empty without clients
+  std::vector<std::string> feature_names;  ///< of columns, then those of derived inputs
   std::string target_name;
   std::vector<std::string> site_names;  ///< at least one
   std::vector<std::string> client_names;
@@ -56,7 +71,8 @@ struct Dataset {
 
 /// Reads the files and makes a data set of them. Scaling works in double, so that a large offset
 /// (a time in seconds, a map coordinate) costs no precision. Throws Error as ReadTable and
-/// ScaleFitter do, and for a target that is not named or that is also an input.
+/// ScaleFitter do, for a target that is not named or that is also an input, for more runs than
+/// rows, and for derived inputs that cannot be made.
 Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions& options);
 
 /// The same from a table that holds the columns named in the options; without `features`, all its

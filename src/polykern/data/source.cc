@@ -1,6 +1,7 @@
 #include "polykern/data/source.h"
 
 #include <algorithm>
+#include <span>
 
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
@@ -18,6 +19,8 @@ const char* Name(Split split) {
       return "runs";
     case Split::kSite:
       return "site";
+    case Split::kOrder:
+      return "order";
     case Split::kColumn:
       break;
   }
@@ -56,6 +59,9 @@ void RefuseCsvOptions(const SourceOptions& options, const std::string& data) {
   Refuse(!options.exclude.empty(), "exclude", data);
   Refuse(!options.categorical.empty(), "categorical", data);
   Refuse(options.header != HeaderLine::kAuto, "header", data);
+  Refuse(!options.time.empty(), "time", data);
+  Refuse(!options.derived.lags.empty(), "lags", data);
+  Refuse(!options.derived.calendar.empty(), "calendar", data);
 }
 
 Source OpenFleet(const SourceOptions& options) {
@@ -78,6 +84,43 @@ Source OpenFleet(const SourceOptions& options) {
   return source;
 }
 
+/// Whose rows they are.
+std::string OwnersText(const SourceOptions& options, Split split) {
+  switch (split) {
+    case Split::kIid:
+      return "rows dealt to clients at random";
+    case Split::kRuns:
+      return "a run of neighbouring rows for each client";
+    case Split::kSite:
+      return "most of a client's rows from its own site";
+    case Split::kColumn:
+      return "a client for each value of " +
+             Quoted(options.client.empty() ? options.site : options.client);
+    case Split::kOrder:
+      break;
+  }
+  if (!options.site.empty()) return "a client for each value of " + Quoted(options.site);
+  if (options.data.size() > 1) return "a client for each file";
+  const bool one = options.clients.value_or(1) == 1;
+  return one ? "all rows are one client's" : "a run of neighbouring rows for each client";
+}
+
+std::string OrderText(std::span<const Seconds> times, Split split) {
+  if (split != Split::kColumn && split != Split::kOrder) return ", shuffled";
+  if (times.empty()) return ", in the order of the file";
+  return ", in the order of time, " + TimeText(times.front()) + " to " + TimeText(times.back());
+}
+
+std::string OrderChanges(const RowOrder& order) {
+  std::string text;
+  if (order.unsorted > 0) text += "; sorted, " + std::to_string(order.unsorted) + " rows went back";
+  if (order.doubled > 0) {
+    text += "; " + std::to_string(order.doubled) +
+            " rows left out because their client has one at that time";
+  }
+  return text;
+}
+
 Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options) {
   Source source;
   source.name = dataset.name;
@@ -91,7 +134,11 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
   source.clipped_values = dataset.clipped_inputs + dataset.clipped_labels;
   split.major_share = options.major_share;
   split.seed = options.seed;
-  source.stream = Deal(std::make_shared<const Dataset>(std::move(dataset)), split);
+  const std::string changes = OrderChanges(dataset.order);
+  auto dealt = Deal(std::make_shared<const Dataset>(std::move(dataset)), split);
+  source.order =
+      OwnersText(options, split.split) + OrderText(dealt->times(), split.split) + changes;
+  source.stream = std::move(dealt);
   return source;
 }
 
@@ -122,11 +169,26 @@ Source OpenFiles(const SourceOptions& options) {
                   OptionName("exclude") + "; choose one");
     }
   }
+  const Split split =
+      options.split.value_or(options.client.empty() ? Split::kOrder : Split::kColumn);
+  const bool ordered = split == Split::kColumn || split == Split::kOrder;
+  if (!ordered && !options.time.empty()) {
+    throw Error(OptionName("split", Name(split)) + " shuffles rows, and " + OptionName("time") +
+                " orders them; leave out one");
+  }
+  const bool one_site = options.site.empty() && options.data.size() == 1;
   DatasetOptions columns;
   columns.target = options.target;
   columns.site = options.site;
   columns.client = options.client;
-  if (options.split == Split::kColumn && columns.client.empty()) columns.client = options.site;
+  if (split == Split::kColumn && columns.client.empty()) columns.client = options.site;
+  if (split == Split::kOrder) {
+    columns.client.clear();
+    columns.owners = one_site ? RowOwners::kRuns : RowOwners::kSites;
+    if (one_site) columns.runs = options.clients.value_or(1);
+  }
+  columns.time = options.time;
+  columns.derived = options.derived;
   columns.features = options.features;
   columns.exclude = options.exclude;
   columns.categorical = options.categorical;
@@ -134,14 +196,12 @@ Source OpenFiles(const SourceOptions& options) {
   columns.table.header = options.header;
   columns.scaling.kind = options.scaling.value_or(Scaling::kNorm);
   columns.scaling.ranges = options.ranges;
+  SplitOptions deal;
+  deal.split = split;
+  deal.clients = options.clients.value_or(0);
+  deal.steps = options.steps.value_or(0);
   Dataset dataset = LoadDataset(options.data, columns);
-  SplitOptions split;
-  split.split = options.split.value_or(!options.client.empty()         ? Split::kColumn
-                                       : dataset.site_names.size() > 1 ? Split::kSite
-                                                                       : Split::kIid);
-  split.clients = options.clients.value_or(0);
-  split.steps = options.steps.value_or(0);
-  Source source = DealOut(std::move(dataset), split, options);
+  Source source = DealOut(std::move(dataset), deal, options);
   source.files = options.data;
   return source;
 }
@@ -163,10 +223,11 @@ Source OpenSource(const SourceOptions& options) {
 }
 
 Split ParseSplit(const std::string& name) {
-  for (const Split split : {Split::kIid, Split::kRuns, Split::kSite, Split::kColumn}) {
+  for (const Split split :
+       {Split::kIid, Split::kRuns, Split::kSite, Split::kColumn, Split::kOrder}) {
     if (name == Name(split)) return split;
   }
-  throw Error("unknown split '" + name + "'; there are: iid, runs, site, column");
+  throw Error("unknown split '" + name + "'; there are: iid, runs, site, column, order");
 }
 
 Scaling ParseScaling(const std::string& name) {

@@ -23,15 +23,18 @@ struct SourceOptions {
   std::string target;                      ///< CSV: the column to predict
   std::string site;                        ///< CSV: the column that groups rows into sites
   std::string client;                      ///< CSV: the column that names the client; default: site
-  std::vector<std::string> features;       ///< CSV: the inputs; empty: every other numeric column
-  std::vector<std::string> exclude;        ///< CSV: numeric columns that are no inputs
-  std::vector<std::string> categorical;    ///< CSV: text columns to use as inputs, coded
-  HeaderLine header = HeaderLine::kAuto;   ///< CSV: is the first line one of column names
+  /// CSV: the column of times, or those of year, month, day and so on; empty: the order of the file
+  std::vector<std::string> time;
+  DerivedInputs derived;                  ///< CSV: past labels and the calendar as inputs
+  std::vector<std::string> features;      ///< CSV: the inputs; empty: every other numeric column
+  std::vector<std::string> exclude;       ///< CSV: numeric columns that are no inputs
+  std::vector<std::string> categorical;   ///< CSV: text columns to use as inputs, coded
+  HeaderLine header = HeaderLine::kAuto;  ///< CSV: is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;  ///< rows with missing cells
   std::optional<Scaling> scaling;                ///< unset: norm
   std::vector<DeclaredRange> ranges;             ///< known ranges of columns; others are scanned
-  /// How rows are dealt; unset: the recipe's, by column if `client` is given, by site if there are
-  /// several sites, else iid.
+  /// How rows are dealt; unset: the recipe's. Rows of files are not shuffled then: a client is what
+  /// the column `client` says, else a site, else a run of neighbouring rows (`clients`, 1).
   std::optional<Split> split;
   double major_share = 0.7;              ///< by site: a client's share of rows from its own site
   std::optional<std::size_t> clients;    ///< unset: the recipe's, the fleet's 40, or what fits
@@ -51,17 +54,18 @@ struct Source {
   std::vector<std::string> inputs;          ///< their names; empty for synthetic
   std::vector<std::string> unused_columns;  ///< columns of the files that play no part
   std::string scaling;                      ///< none, norm or range
-  std::string split;                        ///< synthetic, iid, runs, site or column
-  std::size_t rows = 0;                     ///< complete rows read; 0 for synthetic
-  std::size_t dropped_rows = 0;             ///< rows with missing cells, left out
-  std::size_t clipped_values = 0;           ///< values outside their declared range
+  std::string split;                        ///< synthetic, iid, runs, site, column or order
+  std::string order;  ///< how rows became clients and in which order, in a line; empty if synthetic
+  std::size_t rows = 0;            ///< complete rows read; 0 for synthetic
+  std::size_t dropped_rows = 0;    ///< rows with missing cells, left out
+  std::size_t clipped_values = 0;  ///< values outside their declared range
 };
 
 /// Opens, reads, scales and deals. Throws Error for every user's mistake, naming file, line, column
 /// or option; also for an option that the chosen data have no use for.
 Source OpenSource(const SourceOptions& options);
 
-/// iid, runs, site or column; norm or range. Throw Error for any other name.
+/// iid, runs, site, column or order; norm or range. Throw Error for any other name.
 Split ParseSplit(const std::string& name);
 Scaling ParseScaling(const std::string& name);
 

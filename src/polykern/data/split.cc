@@ -186,36 +186,104 @@ std::unique_ptr<TableStream> DealBySite(std::shared_ptr<const Dataset> data,
                                        std::move(site_of), std::move(names));
 }
 
+/// Every moment at which one of the first clients has a row, in order.
+std::vector<Seconds> TimeAxis(const Dataset& data, const RowOrder& order, std::size_t clients) {
+  std::vector<Seconds> axis;
+  std::vector<Seconds> merged;
+  for (std::size_t client = 0; client < clients; ++client) {
+    merged.clear();
+    merged.reserve(axis.size());
+    auto known = axis.begin();
+    for (const std::uint32_t row : order.Of(client)) {
+      const Seconds time = data.time[row];
+      while (known != axis.end() && *known < time) merged.push_back(*known++);
+      if (known != axis.end() && *known == time) ++known;
+      merged.push_back(time);
+    }
+    merged.insert(merged.end(), known, axis.end());
+    axis.swap(merged);
+  }
+  return axis;
+}
+
+/// Clients whose clocks differ by seconds would leave a step to each of them.
+void CheckDensity(const Dataset& data, std::size_t steps, std::size_t clients) {
+  constexpr std::size_t kSparsest = 64;
+  if (steps * clients / kSparsest <= data.rows() + kSparsest * clients) return;
+  throw Error(Quoted(data.name) + ": its " + std::to_string(clients) +
+              " clients hardly ever have a row at the same time (" + std::to_string(data.rows()) +
+              " rows at " + std::to_string(steps) +
+              " times); round the times to what they have in common, such as the minute");
+}
+
+std::vector<std::uint32_t> Align(const Dataset& data, const RowOrder& order,
+                                 std::span<const Seconds> axis, std::size_t clients) {
+  std::vector<std::uint32_t> index(axis.size() * clients, TableStream::kAbsent);
+  for (std::size_t client = 0; client < clients; ++client) {
+    std::size_t step = 0;
+    for (const std::uint32_t row : order.Of(client)) {
+      while (step < axis.size() && axis[step] < data.time[row]) ++step;
+      if (step == axis.size()) break;  // fewer steps were asked for
+      index[step * clients + client] = row;
+    }
+  }
+  return index;
+}
+
+std::vector<std::uint32_t> InTurn(const RowOrder& order, std::size_t steps, std::size_t clients) {
+  std::vector<std::uint32_t> index(steps * clients, TableStream::kAbsent);
+  for (std::size_t client = 0; client < clients; ++client) {
+    const auto rows = order.Of(client);
+    for (std::size_t step = 0; step < std::min(steps, rows.size()); ++step) {
+      index[step * clients + client] = rows[step];
+    }
+  }
+  return index;
+}
+
 std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
                                           const SplitOptions& options) {
   if (data->client.empty()) {
     throw Error(Quoted(data->name) + " has no client column to split by; name one, or split iid");
   }
-  std::vector<std::vector<std::uint32_t>> rows_of(data->client_names.size());
-  for (std::size_t row = 0; row < data->rows(); ++row) {
-    rows_of[data->client[row]].push_back(static_cast<std::uint32_t>(row));
+  const std::size_t all = data->client_names.size();
+  const RowOrder made =
+      data->order.rows.empty() ? OrderRows(data->client, all, data->time) : RowOrder{};
+  const RowOrder& order = made.rows.empty() ? data->order : made;
+  if (options.clients > all) {
+    throw Error(Quoted(data->name) + " has rows of " + std::to_string(all) + " clients, but " +
+                OptionName("clients") + " is " + std::to_string(options.clients) +
+                "; choose at most " + std::to_string(all));
   }
-  if (options.clients > rows_of.size()) {
-    throw Error(Quoted(data->name) + " has rows of " + std::to_string(rows_of.size()) +
-                " clients, but " + OptionName("clients") + " is " +
-                std::to_string(options.clients) + "; choose at most " +
-                std::to_string(rows_of.size()));
-  }
-  if (options.clients > 0) rows_of.resize(options.clients);
+  const std::size_t clients = options.clients > 0 ? options.clients : all;
+  std::vector<Seconds> axis;
   std::size_t longest = 0;
-  for (const auto& rows : rows_of) longest = std::max(longest, rows.size());
+  if (data->time.empty()) {
+    for (std::size_t k = 0; k < clients; ++k) longest = std::max(longest, order.Of(k).size());
+  } else {
+    axis = TimeAxis(*data, order, clients);
+    longest = axis.size();
+    CheckDensity(*data, longest, clients);
+  }
   if (options.steps > longest) {
-    throw Error("the longest client of " + Quoted(data->name) + " has " + std::to_string(longest) +
-                " rows, but " + OptionName("steps") + " is " + std::to_string(options.steps) +
+    throw Error((data->time.empty()
+                     ? "the longest client of " + Quoted(data->name) + " has " +
+                           std::to_string(longest) + " rows"
+                     : Quoted(data->name) + " has rows at " + std::to_string(longest) + " times") +
+                ", but " + OptionName("steps") + " is " + std::to_string(options.steps) +
                 "; choose at most " + std::to_string(longest));
   }
-  std::vector<std::uint32_t> site_of;
-  site_of.reserve(rows_of.size());
-  for (const auto& rows : rows_of) site_of.push_back(data->site[rows.front()]);
   const std::size_t steps = options.steps > 0 ? options.steps : longest;
+  std::vector<std::uint32_t> site_of;
+  for (std::size_t k = 0; k < clients; ++k) site_of.push_back(data->site[order.Of(k).front()]);
   std::vector<std::string> names = data->site_names;
-  return std::make_unique<TableStream>(std::move(data), Transpose(rows_of, steps),
-                                       std::move(site_of), std::move(names));
+  if (!axis.empty()) axis.resize(steps);
+  std::vector<std::uint32_t> index =
+      axis.empty() ? InTurn(order, steps, clients) : Align(*data, order, axis, clients);
+  auto stream = std::make_unique<TableStream>(std::move(data), std::move(index), std::move(site_of),
+                                              std::move(names));
+  stream->SetTimes(std::move(axis));
+  return stream;
 }
 
 }  // namespace
@@ -237,6 +305,7 @@ std::unique_ptr<TableStream> Deal(std::shared_ptr<const Dataset> data,
       return DealIid(std::move(data), options);
     case Split::kSite:
       return DealBySite(std::move(data), options);
+    case Split::kOrder:
     case Split::kColumn:
       break;
   }

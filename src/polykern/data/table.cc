@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <unordered_map>
 
 #include "polykern/core/error.h"
@@ -56,6 +57,20 @@ std::vector<CellKind> FirstKinds(const CsvFile& file) {
   return kinds;
 }
 
+std::vector<std::size_t> FindTimes(const CsvFile& file, const ColumnChoice& choice) {
+  constexpr std::size_t kParts = 6;
+  std::vector<std::size_t> columns;
+  for (const std::string& name : choice.time) {
+    columns.push_back(Locate(file.names, name, file.path));
+  }
+  if (columns.size() == 2 || columns.size() > kParts) {
+    throw Error(OptionName("time") + " names " + std::to_string(columns.size()) +
+                " columns; give one, or the columns of year, month, day and as many of hour, " +
+                "minute and second as there are");
+  }
+  return columns;
+}
+
 std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choice) {
   enum class Role { kUnused, kNumber, kCategorical, kKey };
   std::vector<Role> roles(file.names.size(), Role::kUnused);
@@ -69,6 +84,7 @@ std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choic
     }
   }
   assign(choice.exclude, Role::kUnused);
+  assign(choice.time, Role::kUnused);
   assign(choice.columns, Role::kNumber);
   assign(choice.categorical, Role::kCategorical);
   assign(choice.keys, Role::kKey);
@@ -109,6 +125,27 @@ void CheckSameColumns(const CsvFile& file, const CsvFile& first) {
                      : "correct it, name the column as categorical, or leave the column out"));
 }
 
+/// The time of a row; false if it is missing.
+bool ReadTime(const CsvFile& file, const RowScanner& rows, std::span<const std::size_t> columns,
+              Seconds& time) {
+  std::vector<double> parts;
+  for (const std::size_t column : columns) {
+    const std::string_view text = rows.cells()[column].text;
+    if (ParseCell(text, parts.emplace_back()) == CellKind::kMissing) return false;
+  }
+  const auto found =
+      columns.size() == 1 ? ParseTime(rows.cells()[columns.front()].text) : TimeOfParts(parts);
+  if (!found) {
+    throw Error(Place(file, rows.line(), columns.front()) +
+                Quoted(rows.cells()[columns.front()].text) +
+                (columns.size() == 1
+                     ? " is not a time; write it as 2026-11-16 08:30, or as a number"
+                     : " and the columns with it are not a date and a clock; correct them"));
+  }
+  time = *found;
+  return true;
+}
+
 /// Turns the cells of a row into `out`; false if a value is missing.
 bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
              std::vector<Reader>& readers, double* out) {
@@ -141,7 +178,7 @@ bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
 }
 
 void AppendFile(const CsvFile& file, const TableOptions& options, std::vector<Reader>& readers,
-                Table& table) {
+                std::span<const std::size_t> times, Table& table) {
   const std::size_t width = readers.size();
   const std::size_t limit = options.rows_per_file == 0 ? kNone : options.rows_per_file;
   const auto lines = static_cast<std::size_t>(std::ranges::count(file.text, '\n')) + 1;
@@ -155,7 +192,12 @@ void AppendFile(const CsvFile& file, const TableOptions& options, std::vector<Re
   std::size_t kept = 0;
   std::size_t seen = 0;
   for (RowScanner rows = file.Rows(); kept < limit && rows.Next(); ++seen) {
+    Seconds time = 0;
     if (!ReadRow(file, rows, options.missing, readers, row.data())) continue;
+    if (!times.empty()) {
+      if (!ReadTime(file, rows, times, time)) continue;
+      table.time.push_back(time);
+    }
     table.values.insert(table.values.end(), row.begin(), row.end());
     table.line.push_back(static_cast<std::uint32_t>(rows.line()));
     table.file.push_back(place);
@@ -183,14 +225,16 @@ Table ReadTable(const std::vector<std::string>& paths, const ColumnChoice& choic
   Table table;
   CsvFile first = OpenCsv(paths.front(), options.delimiter, options.header);
   std::vector<Reader> readers = ChooseColumns(first, choice);
-  AppendFile(first, options, readers, table);
+  const std::vector<std::size_t> times = FindTimes(first, choice);
+  AppendFile(first, options, readers, times, table);
   first.text = {};  // large, and only its names are needed from here
   for (std::size_t i = 1; i < paths.size(); ++i) {
     const CsvFile file = OpenCsv(paths[i], options.delimiter, options.header);
     CheckSameColumns(file, first);
-    AppendFile(file, options, readers, table);
+    AppendFile(file, options, readers, times, table);
   }
   std::vector<bool> used(first.names.size());
+  for (const std::size_t time : times) used[time] = true;
   for (const Reader& reader : readers) {
     used[reader.index] = true;
     table.columns.push_back(first.names[reader.index]);

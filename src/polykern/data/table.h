@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/data/csv.h"
+#include "polykern/data/time_text.h"
 
 namespace polykern {
 
@@ -34,6 +35,9 @@ struct ColumnChoice {
   std::vector<std::string> categorical =
       {};                              ///< and these: texts, coded 0, 1, .. as they first appear
   std::vector<std::string> keys = {};  ///< and these: like categorical, but never per file
+  /// The column of times, as ParseTime reads them; or several, as TimeOfParts does. They are
+  /// columns of numbers only if they are named above.
+  std::vector<std::string> time = {};
 };
 
 /// The columns that were read from one or several files, as doubles. A plain value.
@@ -42,6 +46,7 @@ struct Table {
   std::vector<double> values;        ///< rows x columns, row after row; codes where texts were read
   /// For each column the text of each code; empty for numbers and for codes per file.
   std::vector<std::vector<std::string>> labels;
+  std::vector<Seconds> time;        ///< for each row; empty if no times were read
   std::vector<std::uint32_t> line;  ///< for each row, its line in its file
   std::vector<std::uint32_t> file;  ///< for each row, its place in `paths`
   std::vector<std::string> paths;   ///< the files

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polykern/data/dataset.h"
@@ -32,6 +33,11 @@ class TableStream : public Stream {
             SampleBlock& block) const override;
   std::unique_ptr<const Stream> Only(std::size_t first, std::size_t count) const override;
 
+  /// The moment of every step. Deal calls it where rows have times.
+  void SetTimes(std::vector<Seconds> times) { times_ = std::move(times); }
+  /// The moments of the steps; empty if rows have no times.
+  std::span<const Seconds> times() const { return times_; }
+
   /// The row of the data set that a client sees at a step, or kAbsent.
   std::uint32_t RowOf(std::size_t step, std::size_t client) const {
     return index_[step * count_ + client - first_];
@@ -46,6 +52,7 @@ class TableStream : public Stream {
   std::size_t steps_;
   std::vector<std::uint32_t> site_of_;
   std::vector<std::string> site_names_;
+  std::vector<Seconds> times_;
 };
 
 }  // namespace polykern
