@@ -63,6 +63,7 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("norm", c.norm, "1");
   visit("target", c.target, "0:1 ");
   visit("labels", c.labels, "");
+  visit("learn_ranges", c.learn_ranges, "0");
 }
 
 std::string ColumnKey(std::size_t i) {
@@ -168,6 +169,9 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
   const std::size_t columns = configuration.columns.size();
   if (columns == 0 && scaling == "range") {
     throw Error("the federation's configuration scales by ranges, but has no columns");
+  }
+  if (configuration.learn_ranges > 0 && (scaling != "range" || !configuration.ScalesLabels())) {
+    throw Error("the federation's configuration learns ranges, but does not scale by them");
   }
   if (columns != 0 && columns != configuration.problem.dimension) {
     throw Error("the federation's configuration has " + std::to_string(columns) +

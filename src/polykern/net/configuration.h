@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct FederationConfiguration {
   /// range: labels are scaled to [0, 1] by target's range, and clipped; none: they are used as they
   /// are. Empty: range, unless scaling is none.
   std::string labels = {};
+  /// Above 0: the ranges of columns and target are not known yet, and what they say means nothing.
+  /// Every client tells those of its first so many samples, see learnt_ranges.h.
+  std::uint64_t learn_ranges = 0;
 
   bool ScalesLabels() const { return labels.empty() ? scaling != "none" : labels == "range"; }
 };

@@ -58,6 +58,33 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
   }
 }
 
+/// Ranges are learnt all together, or none of them. A store whose ranges are not known yet may have
+/// them declared instead, if nobody has used it.
+void SetLearnRanges(const DeclaredFederation& declared, FederationConfiguration& f,
+                    const std::optional<FederationConfiguration>& stored) {
+  const std::string learns = OptionName("learn_ranges");
+  const bool declares = !declared.ranges.empty() || declared.target_range ||
+                        declared.plain_labels || declared.norm ||
+                        declared.scaling.value_or("range") != "range";
+  if (declares) f.learn_ranges = 0;
+  if (declared.learn_ranges && (!stored || stored->learn_ranges > 0)) {
+    f.learn_ranges = *declared.learn_ranges;
+  }
+  if (declares && declared.learn_ranges) {
+    throw Error(learns + " learns every range: leave out " + OptionName("range") + ", " +
+                OptionName("target_range") + " and any " + OptionName("scaling") +
+                " but range, or declare them all without it");
+  }
+  if (f.learn_ranges == 0) {
+    if (declared.learn_ranges && (f.scaling != "range" || !f.ScalesLabels())) {
+      throw Error(learns + " has no effect: the store does not scale by ranges; leave it out");
+    }
+    return;
+  }
+  f.scaling = "range";
+  if (f.columns.empty()) throw Error(learns + " needs " + OptionName("columns", "NAME,NAME,..."));
+}
+
 /// Every input must have a range that somebody has declared, now or for the store.
 void CheckRanges(const DeclaredFederation& declared, const FederationConfiguration& f,
                  const std::optional<FederationConfiguration>& stored) {
@@ -90,14 +117,16 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
   if (f.scaling != "norm" && declared.norm) {
     throw Error(OptionName("norm") + " needs " + OptionName("scaling", "norm"));
   }
-  if (f.scaling == "range") CheckRanges(declared, f, stored);
+  if (f.scaling == "range" && f.learn_ranges == 0) CheckRanges(declared, f, stored);
 }
 
 /// Somebody must say how labels are scaled: a wrong guess would be noticed by nobody.
 void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
                const std::optional<FederationConfiguration>& stored) {
-  bool scales = false;
-  if (declared.target_range) {
+  bool scales = f.learn_ranges > 0;
+  if (scales) {
+    f.target = {f.target.name};
+  } else if (declared.target_range) {
     f.target = {f.target.name, declared.target_range->low, declared.target_range->high};
     CheckEnds(OptionName("target_range"), f.target);
     scales = true;
@@ -109,7 +138,8 @@ void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
   } else {
     throw Error(OptionName("target_range", "LOW:HIGH") +
                 " is needed: labels are scaled to [0, 1] by it; " +
-                OptionName("target_range", "none") + " uses them as they are");
+                OptionName("target_range", "none") + " uses them as they are, and " +
+                OptionName("learn_ranges", "N") + " learns all ranges");
   }
   f.labels.clear();
   if (scales != f.ScalesLabels()) f.labels = scales ? "range" : "none";
@@ -128,7 +158,10 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetColumns(declared, f);
-  CheckScaling(declared, f, stored);
+  SetLearnRanges(declared, f, stored);
+  const bool has_ranges = stored && stored->learn_ranges == 0;
+  const std::optional<FederationConfiguration> ranged = has_ranges ? stored : std::nullopt;
+  CheckScaling(declared, f, ranged);
   f.norm = declared.norm.value_or(f.norm);
   f.target.name = declared.target.value_or(f.target.name);
   if (std::ranges::count(f.columns, f.target.name, &ColumnRange::name) > 0) {
@@ -139,7 +172,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
     throw Error("say how many inputs a sample has: " + OptionName("columns", "NAME,NAME,...") +
                 " or " + OptionName("dimension", "D"));
   }
-  SetLabels(declared, f, stored);
+  SetLabels(declared, f, ranged);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
   f.problem.seed = declared.seed.value_or(f.problem.seed);

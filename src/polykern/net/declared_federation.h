@@ -27,6 +27,9 @@ struct DeclaredFederation {
   std::optional<std::string> target = {};  ///< its name
   std::optional<ColumnRange> target_range = {};
   bool plain_labels = false;  ///< in place of a target range: labels are used as they are
+  /// In place of all ranges: they are learnt from so many samples of each client. A store that has
+  /// ranges keeps them.
+  std::optional<std::uint64_t> learn_ranges = {};
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
 };

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -212,7 +215,7 @@ TEST(ADeclaredFederation, NeedsATargetRangeAsSoonAsItScales) {
   DeclaredFederation scaled = {.ranges = {{"a", 0, 9}}, .scaling = "range"};
   EXPECT_EQ(MessageOf([&] { Complete(scaled, bare, 0); }),
             "target_range=LOW:HIGH is needed: labels are scaled to [0, 1] by it; target_range=none "
-            "uses them as they are");
+            "uses them as they are, and learn_ranges=N learns all ranges");
   scaled.target_range = ColumnRange{"", 2, 3};
   const FederationConfiguration f = Complete(scaled, bare, 0);
   EXPECT_EQ(f.target.name, "y");
@@ -315,6 +318,56 @@ TEST(ADeclaredFederation, OffersNoColumnsWhereItHasNone) {
               Complete({.dimension = 1, .ranges = {{"a", 0, 1}}}, {}, 0);
             }),
             "range is given for \"a\"; there is none to choose from");
+}
+
+TEST(ADeclaredFederation, MayLearnItsRanges) {
+  const DeclaredFederation learns{
+      .columns = {"speed", "gust"}, .target = "power", .learn_ranges = 50};
+  const FederationConfiguration f = Complete(learns, {}, 0);
+  EXPECT_EQ(f.learn_ranges, 50U);
+  EXPECT_EQ(f.scaling, "range");
+  EXPECT_TRUE(f.ScalesLabels());
+  EXPECT_EQ(ToTexts(f).at("learn_ranges"), "50");
+  EXPECT_EQ(ToTexts(Complete({}, f, 0)), ToTexts(f)) << "it still does";
+  EXPECT_EQ(ToTexts(Complete(learns, f, 0)), ToTexts(f));
+  DeclaredFederation wind = Wind();
+  wind.algorithm.reset();
+  const FederationConfiguration known = Complete(wind, {}, 0);
+  EXPECT_EQ(ToTexts(Complete(learns, known, 0)), ToTexts(known)) << "the store's stay";
+}
+
+TEST(ADeclaredFederation, LearnsEveryRangeOrNone) {
+  const auto refusal = [](const DeclaredFederation& declared,
+                          const std::optional<FederationConfiguration>& stored = {}) {
+    try {
+      Complete(declared, stored, 0);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const DeclaredFederation learns{.columns = {"a"}, .learn_ranges = 5};
+  EXPECT_EQ(refusal(learns), "");
+  for (auto change : std::vector<void (*)(DeclaredFederation&)>{
+           [](auto& d) {
+             d.ranges = {{"a", 0, 1}};
+           },
+           [](auto& d) { d.target_range = ColumnRange{}; }, [](auto& d) { d.plain_labels = true; },
+           [](auto& d) { d.scaling = "none"; }, [](auto& d) { d.norm = 3; }}) {
+    DeclaredFederation both = learns;
+    change(both);
+    EXPECT_THAT(refusal(both), HasSubstr("learn_ranges learns every range: leave out range"));
+  }
+  // As if there were no store: whether it may have other ranges is for the store to judge.
+  const FederationConfiguration stored = Complete(learns, {}, 0);
+  EXPECT_THAT(refusal({.target_range = ColumnRange{}}, stored), HasSubstr("range=COLUMN=LOW:HIGH"));
+  EXPECT_THAT(refusal({.ranges = {{"a", 0, 1}}}, stored), HasSubstr("target_range=LOW:HIGH"));
+  const DeclaredFederation all{.ranges = {{"a", 0, 9}}, .target_range = ColumnRange{"", 0, 3}};
+  EXPECT_THAT(Differences(ToTexts(stored), ToTexts(Complete(all, stored, 0))),
+              HasSubstr("learn_ranges: 5 -> (not set)"));
+  EXPECT_THAT(refusal({.dimension = 3, .learn_ranges = 5}), HasSubstr("needs columns=NAME"));
+  const FederationConfiguration plain = Complete({.dimension = 1, .plain_labels = true}, {}, 0);
+  EXPECT_THAT(refusal({.learn_ranges = 5}, plain), HasSubstr("does not scale by ranges"));
 }
 
 }  // namespace

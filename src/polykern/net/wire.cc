@@ -102,6 +102,13 @@ std::string Encode(const ClientReport& report) {
   return message.SerializeAsString();
 }
 
+std::string Encode(const ClientRanges& ranges) {
+  v1::ClientMessage message;
+  Put(ranges.least, *message.mutable_ranges()->mutable_least());
+  Put(ranges.greatest, *message.mutable_ranges()->mutable_greatest());
+  return message.SerializeAsString();
+}
+
 std::string Encode(const Welcome& welcome) {
   v1::ServerMessage message;
   v1::Welcome& out = *message.mutable_welcome();
@@ -111,6 +118,7 @@ std::string Encode(const Welcome& welcome) {
   PutModel(welcome.model, *out.mutable_model());
   out.set_answered(welcome.answered);
   out.set_uses_late(welcome.uses_late);
+  out.set_has_ranges(welcome.has_ranges);
   return message.SerializeAsString();
 }
 
@@ -159,6 +167,10 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
     }
     return ClientReport{report.predictions(), report.squared_error(), report.regret()};
   }
+  if (message.has_ranges()) {
+    return ClientRanges{Get<double>(message.ranges().least()),
+                        Get<double>(message.ranges().greatest())};
+  }
   if (!message.has_update()) throw Error("a message came that is of no known kind");
   const v1::Update& update = message.update();
   Updates updates;
@@ -187,7 +199,8 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
                      {in.configuration().begin(), in.configuration().end()},
                      GetModel(in.model()),
                      in.answered(),
-                     in.uses_late()};
+                     in.uses_late(),
+                     in.has_ranges()};
     }
     case v1::ServerMessage::kModel:
       return GetModel(message.model());
@@ -209,6 +222,10 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
   const std::size_t number = shape.sums.empty() ? 4 : 8;
   const std::size_t each = shape.sums.empty() ? 5 : 5 + 10;  // which block, and how many samples
   return 128 + number * shape.update_size() + each * shape.blocks_per_update;
+}
+
+std::size_t LongestRanges(std::size_t inputs) {
+  return 128 + 2 * sizeof(double) * (inputs + 1);
 }
 
 std::size_t WeightsOf(const ModelShape& shape) {

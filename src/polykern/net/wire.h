@@ -32,6 +32,12 @@ struct ClientReport {
   double regret = 0;              ///< against its best kernel in hindsight
 };
 
+/// What a client tells of its data while the ranges are learnt; since version 4.
+struct ClientRanges {
+  std::vector<double> least = {};     ///< of each input, in order, and last of the label
+  std::vector<double> greatest = {};  ///< likewise
+};
+
 /// A new step: what changed in the model since the last message on the same connection.
 struct ModelChange {
   std::uint64_t step = 0;
@@ -51,6 +57,7 @@ struct Welcome {
   ModelChange model = {};      ///< with every block
   std::uint64_t answered = 0;  ///< 1 + the last step whose update is on the server's disk; 0: none
   bool uses_late = false;      ///< updates for earlier steps count, too
+  bool has_ranges = false;     ///< while ranges are learnt: the server has those of this client
 };
 
 /// What became of an update.
@@ -67,13 +74,14 @@ struct Busy {
 };
 
 /// Updates are those of one client, whose number is left 0: the connection tells who it is.
-using ClientMessage = std::variant<Hello, Updates, ClientReport>;
+using ClientMessage = std::variant<Hello, Updates, ClientReport, ClientRanges>;
 using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 
 std::string Encode(const Hello& hello);
 /// Of one client; its number and probability are not sent.
 std::string Encode(const Updates& updates);
 std::string Encode(const ClientReport& report);
+std::string Encode(const ClientRanges& ranges);
 std::string Encode(const Welcome& welcome);
 std::string Encode(const ModelChange& change);
 /// The same message with ModelChange::counted, which is different for every client.
@@ -84,8 +92,10 @@ std::string Encode(const Busy& busy);
 ClientMessage DecodeClientMessage(std::string_view bytes);
 ServerMessage DecodeServerMessage(std::string_view bytes);
 
-/// No message of a client is longer.
+/// No message of a client is longer, but for its ranges.
 std::size_t LongestClientMessage(const ModelShape& shape);
+/// Nor are the ranges of so many inputs.
+std::size_t LongestRanges(std::size_t inputs);
 
 /// The server's own weights that go with a model of this shape.
 std::size_t WeightsOf(const ModelShape& shape);

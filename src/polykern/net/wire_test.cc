@@ -119,6 +119,21 @@ TEST(Wire, CarriesAReportWhoseNumbersCanBe) {
   EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, 0, infinity - infinity})), Error);
 }
 
+TEST(Wire, CarriesRangesWithinTheirLimit) {
+  const ClientRanges sent{{-1e300, 0.1, -0.0}, {1e300, 0.2, 5}};
+  const auto message = DecodeClientMessage(Encode(sent));
+  EXPECT_EQ(std::get<ClientRanges>(message).least, sent.least);
+  EXPECT_EQ(std::get<ClientRanges>(message).greatest, sent.greatest);
+  for (const std::size_t inputs : {1U, 100U, 1'000'000U}) {
+    const std::vector<double> column(inputs + 1, 0.1);
+    EXPECT_LE(Encode(ClientRanges{column, column}).size(), LongestRanges(inputs));
+  }
+  for (const bool has : {false, true}) {
+    const auto welcome = DecodeServerMessage(Encode(Welcome{.has_ranges = has}));
+    EXPECT_EQ(std::get<Welcome>(welcome).has_ranges, has);
+  }
+}
+
 TEST(Wire, CarriesWhatAServerSays) {
   Welcome welcome;
   welcome.client = 5;
@@ -155,6 +170,7 @@ TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
   std::vector<std::string> seeds = {
       Encode(Hello{}),
       Encode(ClientReport{7, 0.25, 3}),
+      Encode(ClientRanges{{0, 1}, {2, 3}}),
       Encode(SomeUpdates()),
       Encode(Verdict{1, false, "x"}),
       Encode(Busy{1, 2, "x"}),

@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "polykern/core/error.h"
 
 namespace polykern {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kLargestSeen = 1e300;  // the width of a range must be a number
+
+void Widen(double value, Range& range) {
+  if (!(std::abs(value) <= kLargestSeen)) return;
+  range.low = std::min(range.low, value);
+  range.high = std::max(range.high, value);
+}
+
+}  // namespace
 
 SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns columns, Scale scale,
                        std::size_t most_waiting)
@@ -14,7 +27,9 @@ SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns colu
       dimension_(columns.dimension),
       reader_(input, what_, std::move(columns)),
       scale_(std::move(scale)),
-      waiting_(most_waiting) {}
+      waiting_(most_waiting) {
+  seen_.ranges.assign(dimension_ + 1, {kInfinite, -kInfinite});
+}
 
 bool SampleFeed::Resume(const InputPosition& learnt) {
   const bool same = reader_.BeginsWith(learnt);
@@ -22,12 +37,47 @@ bool SampleFeed::Resume(const InputPosition& learnt) {
   return same;
 }
 
+bool SampleFeed::Collect(FeedSample& sample, std::size_t most) {
+  InputSample line;
+  if (!reader_.Next(line)) return false;
+  sample = {.read = line.read, .problem = line.problem, .id = line.id};
+  sample.late_label = line.x.empty();
+  if (line.problem.empty()) {
+    for (std::size_t i = 0; i < line.x.size(); ++i) Widen(line.x[i], seen_.ranges[i]);
+    if (line.y) Widen(*line.y, seen_.ranges.back());
+    seen_.labels += line.y ? 1 : 0;
+  }
+  collected_.push_back(std::move(line));
+  if (collected_.size() > most) {
+    collected_.pop_front();
+    ++dropped_;
+  }
+  return true;
+}
+
+SeenValues SampleFeed::seen() const {
+  SeenValues seen = seen_;
+  seen.lines = collected_.size();
+  return seen;
+}
+
+/// What was collected comes first.
+bool SampleFeed::NextLine(InputSample& line, FeedSample& sample) {
+  const bool collected = !collected_.empty();
+  if (collected) {
+    line = std::move(collected_.front());
+    collected_.pop_front();
+  } else if (!reader_.Next(line)) {
+    return false;
+  }
+  sample = {.read = line.read, .problem = line.problem, .id = line.id, .collected = collected};
+  return true;
+}
+
 bool SampleFeed::Next(FeedSample& sample) {
   InputSample line;
-  while (reader_.Next(line)) {
-    const bool learnt_before = line.read.line <= learnt_lines_;
-    sample = {.read = line.read, .problem = line.problem, .seen_before = learnt_before};
-    sample.id = line.id;
+  while (NextLine(line, sample)) {
+    const bool learnt_before = sample.seen_before = line.read.line <= learnt_lines_;
     if (!sample.problem.empty()) return true;
     try {
       if (line.x.empty()) {
@@ -80,7 +130,7 @@ void SampleFeed::TakeTarget(double y, FeedSample& sample) {
 }
 
 FeedCounts SampleFeed::counts() const {
-  return {samples_, clipped_, waiting_.size(), waiting_.forgotten(), clipped_labels_};
+  return {samples_, clipped_, waiting_.size(), waiting_.forgotten() + dropped_, clipped_labels_};
 }
 
 std::string SampleFeed::Place(const InputPosition& read) const {

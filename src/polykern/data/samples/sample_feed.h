@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <istream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polykern/data/samples/sample_reader.h"
@@ -24,6 +26,7 @@ struct FeedSample {
   std::vector<float> x = {};     ///< scaled
   std::optional<double> y = {};  ///< scaled; none: the label is not known yet
   bool clipped_label = false;    ///< the label was outside its range
+  bool collected = false;        ///< it was read before the scale was known
 };
 
 struct FeedCounts {
@@ -32,6 +35,13 @@ struct FeedCounts {
   std::uint64_t waiting = 0;         ///< samples whose labels have not come
   std::uint64_t forgotten = 0;       ///< samples that waited too long for them
   std::uint64_t clipped_labels = 0;  ///< of those clipped
+};
+
+/// What the lines that were read before the scale was known hold.
+struct SeenValues {
+  std::vector<Range> ranges = {};  ///< of each input, and last of the label
+  std::size_t labels = 0;
+  std::size_t lines = 0;  ///< that are kept
 };
 
 /// An agent's input as the samples it predicts for and learns from: read (SampleReader), scaled,
@@ -48,6 +58,15 @@ class SampleFeed {
   /// again: call it before Next. False, and all is returned, if the input does not begin with that.
   bool Resume(const InputPosition& learnt);
 
+  /// Reads a line before the scale is known, and keeps it for Next: so none is lost; of more than
+  /// `most` the oldest is forgotten. Of `sample` id, problem, late_label and read are set. False at
+  /// the end.
+  bool Collect(FeedSample& sample, std::size_t most);
+  /// Numbers above 1e300 in size widen no range: they will be clipped.
+  SeenValues seen() const;
+  /// What Next scales by.
+  void ScaleBy(Scale scale) { scale_ = std::move(scale); }
+
   /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
   bool Next(FeedSample& sample);
 
@@ -57,6 +76,7 @@ class SampleFeed {
   std::string Place(const InputPosition& read) const;
 
  private:
+  bool NextLine(InputSample& line, FeedSample& sample);
   void TakeSample(const InputSample& line, FeedSample& sample);
   void TakeLabel(const InputSample& line, FeedSample& sample);
   void TakeTarget(double y, FeedSample& sample);
@@ -64,7 +84,10 @@ class SampleFeed {
   const std::string what_;
   const std::size_t dimension_;
   SampleReader reader_;
-  const Scale scale_;
+  Scale scale_;
+  std::deque<InputSample> collected_;  // before the scale was known, and not yet returned
+  SeenValues seen_;
+  std::uint64_t dropped_ = 0;  // of those collected
   WaitingSamples waiting_;
   std::uint64_t learnt_lines_ = 0;  // of the input, by an earlier process
   std::uint64_t samples_ = 0;

@@ -175,5 +175,45 @@ TEST(AFeed, MarksProblemsThatAnEarlierProcessTold) {
   EXPECT_THAT(all[1].problem, HasSubstr("line 4"));
 }
 
+TEST(AFeed, CollectsBeforeItHasAScaleAndLosesNothing) {
+  const std::string text = "id,a,b,y\n1,3,0,15\n2,4,1e301,\n3,x,0,15\n2,,,20\n4,0,-1,30\n";
+  TextFeed direct(text);
+  TextFeed feed(text);
+  FeedSample sample;
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(feed.feed.Collect(sample, 10));
+  EXPECT_TRUE(sample.late_label);
+  EXPECT_EQ(feed.feed.seen().labels, 2U);
+  EXPECT_EQ(feed.feed.seen().lines, 4U);
+  const std::vector<Range> seen = feed.feed.seen().ranges;
+  ASSERT_THAT(seen, SizeIs(3));
+  EXPECT_THAT((std::vector{seen[0].low, seen[0].high}), ElementsAre(3, 4));
+  EXPECT_THAT((std::vector{seen[1].low, seen[1].high}), ElementsAre(0, 0)) << "1e301 is no end";
+  EXPECT_THAT((std::vector{seen[2].low, seen[2].high}), ElementsAre(15, 20));
+  feed.feed.ScaleBy(SomeScale());
+  const auto expected = direct.All();
+  const auto all = feed.All();
+  ASSERT_EQ(all.size(), expected.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].x, expected[i].x);
+    EXPECT_EQ(all[i].y, expected[i].y);
+    EXPECT_EQ(all[i].id, expected[i].id);
+    EXPECT_EQ(all[i].problem, expected[i].problem);
+    EXPECT_EQ(all[i].read.line, expected[i].read.line);
+    EXPECT_EQ(all[i].late_label, expected[i].late_label);
+    EXPECT_EQ(all[i].collected, i < 4);
+  }
+  EXPECT_EQ(feed.feed.counts().samples, direct.feed.counts().samples);
+  EXPECT_EQ(feed.feed.counts().clipped, direct.feed.counts().clipped);
+}
+
+TEST(AFeed, ForgetsTheOldestOfTooManyThatItCollects) {
+  TextFeed feed("a,b,y\n1,0,15\n2,0,15\n3,0,15\n");
+  FeedSample sample;
+  while (feed.feed.Collect(sample, 2)) EXPECT_EQ(sample.problem, "");
+  EXPECT_EQ(feed.feed.seen().labels, 3U);
+  EXPECT_THAT(feed.All(), SizeIs(2));
+  EXPECT_EQ(feed.feed.counts().forgotten, 1U);
+}
+
 }  // namespace
 }  // namespace polykern

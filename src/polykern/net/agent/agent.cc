@@ -113,13 +113,27 @@ bool Agent::WaitUntilCounted(std::chrono::milliseconds time) {
 
 void Agent::RequireModel() const {
   if (rounds_->has_model()) return;
-  throw failure_.value_or(Error("no model has come from the server yet"));
+  throw failure_.value_or(Error(rounds_->learning_ranges() == nullptr
+                                    ? "no model has come from the server yet"
+                                    : "the federation learns its ranges; there is no model yet"));
 }
 
 FederationConfiguration Agent::configuration() const {
   const std::lock_guard lock(mutex_);
   RequireModel();
   return rounds_->configuration();
+}
+
+std::optional<FederationConfiguration> Agent::learning_ranges() const {
+  const std::lock_guard lock(mutex_);
+  const FederationConfiguration* learning = rounds_->learning_ranges();
+  return learning != nullptr ? std::optional(*learning) : std::nullopt;
+}
+
+void Agent::TellRanges(const ClientRanges& ranges) {
+  const std::lock_guard lock(mutex_);
+  std::string message = rounds_->Tell(ranges);
+  if (connected_ && !message.empty()) link_->Send(std::move(message));
 }
 
 AgentPrediction Agent::Predict(std::span<const float> x) {

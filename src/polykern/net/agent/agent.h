@@ -38,6 +38,9 @@ struct AgentOptions {
 ///   const auto prediction = agent.Predict(x);  // x: scaled inputs
 ///   agent.Learn(y);                            // y: the scaled label, when it is known
 ///
+/// A federation may learn its ranges first: then there is no model, and WaitForStep waits, until
+/// enough agents have called TellRanges.
+///
 /// While the server is away it predicts with the newest model it has; also while the server will
 /// not have it, which it asks again from time to time. A step is answered once: labels that come
 /// before the next model wait for the next answer with pof-gram, and are not learnt from with other
@@ -63,6 +66,15 @@ class Agent : private AgentLink::Handler {
 
   /// What the federation is. Throws Error before there is a model.
   FederationConfiguration configuration() const;
+
+  /// What the federation is while it learns its ranges: there is no model before they are known,
+  /// and the server wants those of this agent's first learn_ranges samples. Its own ranges mean
+  /// nothing. None: it has them, or nobody knows it yet.
+  std::optional<FederationConfiguration> learning_ranges() const;
+  /// The least and greatest of each input, and last of the label, not scaled: the server gets them
+  /// once, and again if it has lost them. A second call, or one when no ranges are learnt, does
+  /// nothing.
+  void TellRanges(const ClientRanges& ranges);
 
   /// Throws Error before there is a model, or for a wrong number of inputs.
   AgentPrediction Predict(std::span<const float> x);

@@ -31,8 +31,11 @@ std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {
   }
   if (status.connected && !told_to_wait_ && now - began_ > kSilence) {
     told_to_wait_ = true;
-    lines.push_back("waiting: step " + std::to_string(status.step) +
-                    " has not ended; the server's log says for whom");
+    lines.push_back("waiting: " +
+                    (status.learns_ranges
+                         ? "the ranges are not known yet"
+                         : "step " + std::to_string(status.step) + " has not ended") +
+                    "; the server's log says for whom");
   }
   const std::chrono::duration<double> away = now - connected_;
   if (give_up_ > 0 && away.count() > give_up_) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/learnt_ranges.h"
 
 namespace polykern {
 namespace {
@@ -52,7 +53,17 @@ std::string AgentRounds::Take(const Welcome& welcome) {
                           " of the protocol, this agent " + std::to_string(kProtocolVersion) +
                           "; update the older side");
   }
-  Meet(welcome);
+  FederationConfiguration told;
+  try {
+    told = FromTexts(welcome.configuration);
+  } catch (const Error& error) {
+    throw WrongFederation(error);
+  }
+  Meet(welcome, told);
+  if (learning_) {
+    server_has_ranges_ = welcome.has_ranges;
+    return server_has_ranges_ ? "" : ranges_;
+  }
   Apply(welcome.model);
   const std::uint64_t step = model_->step;
   if (step + 1 < state_.next_step) {  // the server went back to an old copy
@@ -68,14 +79,24 @@ std::string AgentRounds::Take(const Welcome& welcome) {
   return again ? state_.update : "";
 }
 
-/// The first welcome says what the federation is; every later one must say the same.
-void AgentRounds::Meet(const Welcome& welcome) {
+/// The first welcome says what the federation is; every later one must say the same, or which
+/// ranges were learnt.
+void AgentRounds::Meet(const Welcome& welcome, const FederationConfiguration& told) {
   if (!learner_) {
+    if (learning_ && !IsLearntFrom(*learning_, told)) {
+      throw WrongFederation(
+          "the server's federation is another one than before; start this agent again");
+    }
+    if (told.learn_ranges > 0) {
+      learning_ = told;
+      return;
+    }
     try {
-      learner_.emplace(FromTexts(welcome.configuration), welcome.client);
+      learner_.emplace(told, welcome.client);
     } catch (const Error& error) {
       throw WrongFederation(error);
     }
+    learning_.reset();
     state_.configuration = welcome.configuration;
     state_.client = welcome.client;
     return;
@@ -90,13 +111,20 @@ void AgentRounds::Meet(const Welcome& welcome) {
                         difference + "); use another state file");
 }
 
+std::string AgentRounds::Tell(const ClientRanges& ranges) {
+  if (!learning_ || !ranges_.empty()) return {};
+  ranges_ = Encode(ranges);
+  return server_has_ranges_ ? "" : ranges_;
+}
+
 void AgentRounds::Take(const ModelChange& change) {
-  assert(learner_);
+  if (!learner_) throw Error("a model came before the ranges were known");
   Apply(change);
   counted_ = std::max(counted_, change.counted);
 }
 
 std::string AgentRounds::Take(const Verdict& verdict) {
+  if (learning_) return "the server rejected this agent's ranges: " + verdict.reason;
   uncounted_ = std::max(uncounted_, verdict.step + 1);  // or it never will be counted
   if (verdict.accepted) {
     counted_ = std::max(counted_, verdict.step + 1);
@@ -231,6 +259,7 @@ void AgentRounds::Score(double f, double y) {
 AgentStatus AgentRounds::status() const {
   AgentStatus status;
   status.ready = has_model();
+  status.learns_ranges = learning_.has_value();
   status.finished = finished_;
   status.step = has_model() ? model_->step : 0;
   status.client = state_.client;

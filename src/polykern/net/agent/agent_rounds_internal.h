@@ -43,7 +43,8 @@ class AgentRounds {
 
   // What the server says. All throw Error for what does not fit; the model stays what it was then.
 
-  /// Returns the update that has to be sent again; empty: none. Throws WrongFederation.
+  /// Returns the update that has to be sent again, or the ranges; empty: none. There is no model
+  /// while ranges are learnt: another welcome comes when they are known. Throws WrongFederation.
   std::string Take(const Welcome& welcome);
   /// Needs a welcome before it.
   void Take(const ModelChange& change);
@@ -54,6 +55,14 @@ class AgentRounds {
 
   /// What it tells the server first.
   Hello hello() const { return {kProtocolVersion, state_.next_step}; }
+
+  /// The federation while its ranges are learnt; null: it has them, or nobody knows it.
+  const FederationConfiguration* learning_ranges() const {
+    return learning_ ? &*learning_ : nullptr;
+  }
+  /// Tells the ranges of this client's samples, once; no later ones count. Returns what is to be
+  /// sent; empty: nothing, since the server has them or needs none.
+  std::string Tell(const ClientRanges& ranges);
 
   bool has_model() const { return model_ != nullptr; }
   /// Is there a model that is not answered? Also true at the federation's end.
@@ -102,7 +111,7 @@ class AgentRounds {
   };
 
   bool MayAnswer(const Broadcast& model) const;
-  void Meet(const Welcome& welcome);
+  void Meet(const Welcome& welcome, const FederationConfiguration& told);
   void Apply(const ModelChange& change);
   void PredictAgain();
   Answering AnsweringNow(bool answers) const;
@@ -113,6 +122,9 @@ class AgentRounds {
 
   AgentState state_;
   std::optional<Learner> learner_;
+  std::optional<FederationConfiguration> learning_;  // while ranges are
+  std::string ranges_;                               // of this client, encoded; empty: not told yet
+  bool server_has_ranges_ = false;                   // those of this client
   std::shared_ptr<const Broadcast> model_;      // the newest; a prediction may hold the one before
   std::shared_ptr<const Broadcast> predicted_;  // that of the last prediction, until its label came
   std::vector<float> x_;                        // of the last prediction

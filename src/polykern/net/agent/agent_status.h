@@ -22,6 +22,7 @@ struct AgentPrediction {
 
 struct AgentStatus {
   bool ready = false;          ///< there is a model to predict with
+  bool learns_ranges = false;  ///< there is none before ranges are known; see Agent::TellRanges
   bool connected = false;      ///< and welcomed
   bool finished = false;       ///< the server takes no more updates
   std::uint64_t step = 0;      ///< of the newest model

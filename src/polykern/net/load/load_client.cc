@@ -13,6 +13,7 @@ const Algorithm& LoadShared::AlgorithmOf(const ConfigurationTexts& texts) {
   const std::lock_guard lock(mutex);
   if (algorithm == nullptr) {
     const FederationConfiguration configuration = FromTexts(texts);
+    if (configuration.learn_ranges > 0) throw Error("the server's federation has no ranges yet");
     algorithm = MakeAlgorithm(configuration);
     dimension = configuration.problem.dimension;
   }

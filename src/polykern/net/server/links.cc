@@ -49,6 +49,11 @@ void Links::End(Link& link, Ending ending) {
   Wake(link);
 }
 
+void Links::WelcomeAgain() {
+  for (auto& [session, link] : links_) link.welcomed = false;
+  WakeClients();
+}
+
 void Links::WakeClients() {
   for (const auto& [session, link] : links_) {
     if (link.client) Wake(link);

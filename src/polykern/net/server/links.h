@@ -50,6 +50,7 @@ struct Link {
   std::shared_ptr<Peer> peer = nullptr;
   std::uint32_t version = kProtocolVersion;  ///< that it speaks
   bool welcomed = false;
+  bool told_ranges = false;     ///< those of its data, on this connection
   std::uint64_t began = 0;      ///< the step that was open when it came
   std::uint64_t sent = 0;       ///< the newest model it was given
   std::uint64_t next_step = 0;  ///< after the last one it answered on this connection
@@ -80,6 +81,8 @@ class Links {
 
   void Wake(const Link& link) { woken_.push_back(link.peer); }
   void WakeClients();
+  /// Every client gets another welcome.
+  void WelcomeAgain();
   /// Those to wake, once, without any lock.
   std::vector<std::shared_ptr<Peer>> TakeWoken() { return std::exchange(woken_, {}); }
 

@@ -88,6 +88,19 @@ void Membership::Count(std::uint64_t number, std::uint64_t step) {
   unanswered_ -= static_cast<std::size_t>(waited);
 }
 
+void Membership::CountRanges(std::uint64_t number) {
+  Member& member = members_[number];
+  if (member.session && IsWaitedFor(member)) --unanswered_;
+  member.awaited = member.counted = true;
+  ++answering_;
+}
+
+void Membership::BeginSteps() {
+  for (Member& member : members_) member.counted = false;
+  answering_ = 0;
+  BeginStep(step_, {});
+}
+
 void Membership::Await(std::uint64_t number) {
   Member& member = members_[number];
   if (!std::exchange(member.awaited, true) && IsWaitedFor(member)) ++unanswered_;

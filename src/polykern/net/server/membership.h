@@ -58,6 +58,10 @@ class Membership {
 
   /// An update of this client counts in the open step.
   void Count(std::uint64_t number, std::uint64_t step);
+  /// Before the first step: ranges of this client count, as an answer to it would.
+  void CountRanges(std::uint64_t number);
+  /// The ranges are known: nobody has answered the first step.
+  void BeginSteps();
   /// It sent something, if nothing that counts: it is waited for again.
   void Await(std::uint64_t number);
   /// An update of this client was rejected; true: it is one too many, and the client is banned.

@@ -11,7 +11,7 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFirstVersionWithSums = 4;  // and labels
+constexpr std::uint32_t kFirstVersionWithSums = 4;  // and labels, and ranges that are learnt
 
 /// To the bit.
 bool SameBlock(std::span<const float> a, std::span<const float> b) {
@@ -23,10 +23,15 @@ bool SameBlock(std::span<const float> a, std::span<const float> b) {
 PublishedModel::PublishedModel(const ModelShape& shape, const ConfigurationTexts& configuration,
                                std::uint64_t steps, Broadcast first)
     : shape_(shape),
-      configuration_(Canonical(configuration)),
       steps_(steps),
       published_(std::move(first)),
       changed_at_(shape.blocks, published_.step) {
+  Configure(configuration);
+}
+
+void PublishedModel::Configure(const ConfigurationTexts& configuration) {
+  configuration_ = Canonical(configuration);
+  too_new_.clear();
   try {
     old_configuration_ = ForVersion2(configuration);
   } catch (const Error& error) {
@@ -62,17 +67,20 @@ std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
                                               std::to_string(version) +
                                               " of the protocol: update this client"};
   }
-  const auto labels = configuration_.find("labels");
-  if (labels != configuration_.end() && version < kFirstVersionWithSums) {
-    return Ending{Ending::Kind::kVersion,
-                  "this federation's labels ('" + labels->second + "') is newer than version " +
-                      std::to_string(version) + " of the protocol: update this client"};
+  for (const char* name : {"labels", "learn_ranges"}) {
+    const auto text = configuration_.find(name);
+    if (text == configuration_.end() || version >= kFirstVersionWithSums) continue;
+    return Ending{Ending::Kind::kVersion, std::string("this federation's ") + name + " ('" +
+                                              text->second + "') is newer than version " +
+                                              std::to_string(version) +
+                                              " of the protocol: update this client"};
   }
   return {};
 }
 
 std::string PublishedModel::WelcomeTo(std::uint32_t version, std::uint64_t client,
-                                      std::uint64_t next_step, bool uses_late) const {
+                                      std::uint64_t next_step, bool uses_late,
+                                      bool has_ranges) const {
   std::vector<std::uint32_t> all(shape_.blocks);
   std::iota(all.begin(), all.end(), 0U);
   Welcome welcome{version,
@@ -80,7 +88,8 @@ std::string PublishedModel::WelcomeTo(std::uint32_t version, std::uint64_t clien
                   version <= kLastVersionWithEveryOption ? old_configuration_ : configuration_,
                   TakeBlocks(shape_, published_, std::move(all)),
                   next_step,
-                  uses_late};
+                  uses_late,
+                  has_ranges};
   welcome.model.finished = finished();
   welcome.model.counted = shape_.sums.empty() ? 0 : next_step;
   return Encode(welcome);

@@ -24,21 +24,24 @@ class PublishedModel {
   std::uint64_t step() const { return published_.step; }
   bool finished() const { return steps_ > 0 && published_.step >= steps_; }
 
+  /// What the federation is, told with every welcome.
+  void Configure(const ConfigurationTexts& configuration);
   /// A later model takes its place.
   void Publish(const Broadcast& next);
 
   /// Why a client of this version of the protocol cannot take part.
   std::optional<Ending> Refusal(std::uint32_t version) const;
 
-  /// All of the model. `next_step`: after the last one of the client's that is on the disk.
+  /// All of the model. `next_step`: after the last one of the client's that is on the disk;
+  /// `has_ranges`: as in Welcome.
   std::string WelcomeTo(std::uint32_t version, std::uint64_t client, std::uint64_t next_step,
-                        bool uses_late) const;
+                        bool uses_late, bool has_ranges = false) const;
   /// What a client does not have whose model is that of an earlier step; encoded once for all.
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
 
  private:
   const ModelShape shape_;
-  const ConfigurationTexts configuration_;
+  ConfigurationTexts configuration_;
   ConfigurationTexts old_configuration_;  // for clients of version 2: they compare every text
   std::string too_new_;                   // or why there is none
   const std::uint64_t steps_;

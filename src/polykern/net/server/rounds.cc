@@ -31,6 +31,25 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
   return coordinator;
 }
 
+/// Whoever comes first must not choose for all: so many must be named or numbered.
+std::optional<LearntRanges> RangesToLearn(const StoreConfiguration& texts,
+                                          const RoundsOptions& options) {
+  if (!texts.contains("learn_ranges")) return {};
+  FederationConfiguration federation = FromTexts(texts);
+  if (federation.learn_ranges == 0) return {};
+  const std::string name = OptionName("learn_ranges");
+  if (options.asynchronous) {
+    throw Error(name + " needs rounds: leave out " + OptionName("mode", "async") +
+                " until the ranges are learnt");
+  }
+  if (options.roster.empty() && options.quorum.count == 0) {
+    throw Error(name + " needs to know whose samples count, or who comes first would decide for " +
+                "all: add " + OptionName("clients", "NAME,NAME,...") + " or " +
+                OptionName("quorum", "NUMBER"));
+  }
+  return std::optional<LearntRanges>(std::in_place, std::move(federation));
+}
+
 }  // namespace
 
 /// Holds the mutex; wakes, without it, who has something to take or to write.
@@ -65,6 +84,7 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       coordinator_(Resume(algorithm, store, options, contents)),
       published_(algorithm.shape(), contents.configuration, options.steps,
                  coordinator_.broadcast()),
+      ranges_(RangesToLearn(contents.configuration, options)),
       members_(options_, contents.clients, published_.step()),
       keeps_samples_(algorithm.kept_samples() > 0) {
   std::vector<std::string> added;
@@ -126,6 +146,34 @@ void Rounds::Receive(SessionId session, Updates updates, Time now) {
   if (complete) Commit(now);
 }
 
+void Rounds::Receive(SessionId session, const ClientRanges& ranges, Time now) {
+  const Locked locked(*this);
+  Link* const link = links_.Find(session);
+  if (link == nullptr || !link->client) return;
+  try {
+    TakeRanges(*link, ranges, now);
+  } catch (const BrokenRule& broken) {
+    Reject(*link, published_.step(), broken, now);
+  }
+  SignalIfDue(now);
+}
+
+/// Throws BrokenRule, and changes nothing, if they break one.
+void Rounds::TakeRanges(Link& link, const ClientRanges& ranges, Time now) {
+  if (std::exchange(link.told_ranges, true)) {
+    throw BrokenRule(Rule::kTwice, "ranges came twice on one connection");
+  }
+  if (!ranges_ || phase_ == Phase::kWriting) {  // the others did not wait for it
+    ++counts_.late;
+  } else if (!ranges_->Take(*link.client, ranges)) {
+    ++counts_.duplicates;
+  } else {
+    if (ranges_->size() == 1) first_answer_ = now;
+    members_.CountRanges(*link.client);
+    Log(members_[*link.client].name, "ranges", "told");
+  }
+}
+
 /// Throws BrokenRule, and changes nothing, if it breaks one.
 void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
   const std::uint64_t number = *link.client;
@@ -134,6 +182,7 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
       step < published_.step() || (step == published_.step() && phase_ == Phase::kWriting);
   const bool dropped = late && (!options_.uses_late() || published_.finished());
   const bool duplicate = !dropped && step < members_[number].next_step;
+  if (ranges_) throw BrokenRule(Rule::kStep, "there are no steps before the ranges are learnt");
   link.CheckAnswer(step);
   if (!dropped && published_.finished()) {
     throw BrokenRule(Rule::kEnded, "the federation has ended");
@@ -245,7 +294,7 @@ Outgoing Rounds::Take(SessionId session) {
     link->welcomed = true;
     link->sent = published_.step();
     return sent(published_.WelcomeTo(link->version, *link->client, member.stored_next_step,
-                                     options_.uses_late()));
+                                     options_.uses_late(), ranges_ && ranges_->Has(*link->client)));
   }
   if (const auto counted = std::exchange(link->counted, {})) {
     return sent(Encode(Verdict{*counted, true}));
@@ -262,7 +311,8 @@ Outgoing Rounds::Take(SessionId session) {
 /// Late updates count towards the quorum: whoever sent one waits for this step, and nobody else
 /// may be left to answer it.
 bool Rounds::IsStepDue(Time now) const {
-  if (phase_ != Phase::kCollecting || counts_.failure || counted_.empty()) return false;
+  if (phase_ != Phase::kCollecting || counts_.failure) return false;
+  if (ranges_ ? ranges_->size() == 0 : counted_.empty()) return false;
   if (options_.asynchronous) return true;
   return members_.HasQuorum() &&
          (members_.IsComplete() || now >= first_answer_ + options_.deadline);
@@ -295,6 +345,11 @@ void Rounds::Commit(Time now) {
 
 /// From collecting to writing.
 void Rounds::EndStep() {
+  if (ranges_) {
+    phase_ = Phase::kWriting;
+    writer_.Configure(ToTexts(ranges_->Federation()));
+    return;
+  }
   try {
     coordinator_.Commit();
     for (const std::string& what : coordinator_.discarded()) Log("", "discarded", what);
@@ -314,6 +369,17 @@ void Rounds::TakeIn(const WriteResult& result) {
     if (member.session) links_.Wake(*links_.Find(*member.session));
   }
   if (result.step) Publish(*result.step);
+  if (result.configuration) Publish(*result.configuration);
+}
+
+/// The ranges are on the disk: everybody is welcomed to the federation that has them.
+void Rounds::Publish(const StoreConfiguration& configuration) {
+  Log("", "ranges", "learnt from " + std::to_string(ranges_->size()) + " clients");
+  ranges_.reset();
+  published_.Configure(configuration);
+  members_.BeginSteps();
+  links_.WelcomeAgain();
+  phase_ = Phase::kCollecting;
 }
 
 /// The step is on the disk: everybody may hear of it, and the next one collects.
@@ -339,12 +405,18 @@ void Rounds::Log(const std::string& name, const char* event, const std::string& 
   writer_.Log(name, event, detail);
 }
 
+std::size_t Rounds::longest_ranges() const {
+  const std::lock_guard lock(mutex_);
+  return ranges_ ? LongestRanges(ranges_->inputs()) : 0;
+}
+
 RoundsStatus Rounds::status() const {
   const std::lock_guard lock(mutex_);
   RoundsStatus status = counts_;
   status.step = published_.step();
   status.finished = published_.finished();
-  status.answered = counted_.size();
+  status.learns_ranges = ranges_.has_value();
+  status.answered = ranges_ ? ranges_->size() : counted_.size();
   members_.Describe(status);
   return status;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/net/learnt_ranges.h"
 #include "polykern/net/server/links.h"
 #include "polykern/net/server/membership.h"
 #include "polykern/net/server/published_model.h"
@@ -27,6 +29,9 @@ namespace polykern {
 /// A federation's rounds without a transport: which updates count, when a step ends, what each
 /// client is told. A step is in the store before anybody hears of it, and so is a client before it
 /// is welcomed. Time is an argument, never read.
+///
+/// A federation that learns its ranges begins with them: when those of a quorum are here, as with a
+/// step, they take their place in the store's configuration, and everybody is welcomed once more.
 ///
 /// A step has phases: it collects updates, and is written. A thread of the caller's writes: it
 /// waits in WaitForWork and calls Commit. Other calls queue work for it, and nobody waits for a
@@ -49,6 +54,9 @@ class Rounds {
   /// An update of this session's client; its number in `updates` is overwritten. Commits if it is
   /// the last one that a step without late updates can have.
   void Receive(SessionId session, Updates updates, Time now);
+  /// What this session's client tells of its data. Counts while ranges are learnt, and is of no use
+  /// afterwards.
+  void Receive(SessionId session, const ClientRanges& ranges, Time now);
   /// Bytes came that are no message, or not one for now: the connection ends.
   void Broken(SessionId session, const std::string& why, Time now);
   /// How well a client says it predicts; for status() alone.
@@ -72,13 +80,15 @@ class Rounds {
   void Commit(Time now);
 
   const RoundsOptions& options() const { return options_; }
+  /// No message about ranges is longer; 0: none is expected.
+  std::size_t longest_ranges() const;
   RoundsStatus status() const;
 
  private:
   /// What a step is about; another phase, such as one in which clients release what they masked,
   /// comes between the two.
   enum class Phase {
-    kCollecting,  ///< updates
+    kCollecting,  ///< updates, or ranges before the first step
     kWriting,     ///< has ended, is not known to be on the disk: the coordinator is a step ahead
   };
   class Locked;
@@ -87,6 +97,7 @@ class Rounds {
          const StoreContents& contents);
   void End(Link& link, const Ending& ending);
   void TakeUpdate(Link& link, Updates& updates, Time now);
+  void TakeRanges(Link& link, const ClientRanges& ranges, Time now);
   void NoteClipped(Member& member, std::uint64_t labels);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   bool IsStepDue(Time now) const;
@@ -94,6 +105,7 @@ class Rounds {
   void EndStep();
   void TakeIn(const WriteResult& result);
   void Publish(const EndedStep& step);
+  void Publish(const StoreConfiguration& configuration);
   void Log(const std::string& name, const char* event, const std::string& detail);
 
   const RoundsOptions options_;
@@ -105,12 +117,13 @@ class Rounds {
   bool committing_ = false;  // somebody is in Commit
   Coordinator coordinator_;
   PublishedModel published_;
+  std::optional<LearntRanges> ranges_;  // while they are learnt
   Membership members_;
   const bool keeps_samples_;  // clients must know whether what they sent counted
   Links links_;
   Phase phase_ = Phase::kCollecting;
   std::vector<CountedUpdate> counted_;  // in the open step
-  Time first_answer_{};                 // when the first of these came
+  Time first_answer_{};                 // when the first of these came, or of the ranges
   RoundsStatus counts_;
 };
 

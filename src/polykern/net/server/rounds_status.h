@@ -18,7 +18,8 @@ struct RoundsStatus {
   bool finished = false;
   std::size_t enrolled = 0;
   std::size_t connected = 0;
-  std::uint64_t answered = 0;  ///< updates of the open step
+  bool learns_ranges = false;  ///< there are no steps yet: it waits for clients' ranges
+  std::uint64_t answered = 0;  ///< updates of the open step, or ranges
   std::uint64_t needed = 0;    ///< clients that must answer before it may end
   /// The first few that have not, of those that are expected to, while they are too few.
   std::vector<std::string> missing = {};

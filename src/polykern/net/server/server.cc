@@ -1,5 +1,6 @@
 #include "polykern/net/server/server.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -79,7 +80,8 @@ class FederationServer::Impl final : public grpc::CallbackGenericService {
     TrustGrpcsLocks();
     grpc::ServerBuilder builder;
     builder.RegisterCallbackGenericService(this);
-    builder.SetMaxReceiveMessageSize(static_cast<int>(LongestClientMessage(shape)));
+    const std::size_t longest = std::max(LongestClientMessage(shape), rounds.longest_ranges());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(longest));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.keepalive));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.keepalive));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -113,6 +113,10 @@ void ServerCall::Handle(ClientMessage message) {
     rounds_.Note(*known, *report);
     return;
   }
+  if (const auto* ranges = std::get_if<ClientRanges>(&message)) {
+    rounds_.Receive(*known, *ranges, Now());
+    return;
+  }
   rounds_.Receive(*known, std::move(std::get<Updates>(message)), Now());
 }
 

@@ -17,8 +17,10 @@ void KeepTheNewest(std::vector<StoredEvent>& events) {
 }
 
 StoreBatch BatchOf(const std::vector<std::string>& clients, const std::optional<EndedStep>& step,
+                   const std::optional<StoreConfiguration>& configuration,
                    const std::vector<StoredEvent>& events) {
   StoreBatch batch{.clients = clients, .events = events};
+  if (configuration) batch.configuration = &*configuration;
   if (step) batch.step = StepCommit{step->steps, step->state, step->counted, step->rejected};
   return batch;
 }
@@ -44,6 +46,11 @@ void StepWriter::End(EndedStep step) {
   waiting_.step = std::move(step);
 }
 
+void StepWriter::Configure(StoreConfiguration configuration) {
+  const std::lock_guard lock(mutex_);
+  waiting_.configuration = std::move(configuration);
+}
+
 void StepWriter::Log(const std::string& client, const std::string& event,
                      const std::string& detail) {
   const std::lock_guard lock(mutex_);
@@ -54,7 +61,8 @@ void StepWriter::Log(const std::string& client, const std::string& event,
 bool StepWriter::Due(RoundsTime now) const {
   const std::lock_guard lock(mutex_);
   if (failed_ || now < try_again_) return false;
-  return waiting_.step || !waiting_.clients.empty() || waiting_.events.size() >= kManyEvents;
+  return waiting_.step || waiting_.configuration || !waiting_.clients.empty() ||
+         waiting_.events.size() >= kManyEvents;
 }
 
 WriteResult StepWriter::Write(RoundsTime now) {
@@ -65,9 +73,10 @@ WriteResult StepWriter::Write(RoundsTime now) {
   }
   WriteResult result;
   try {
-    store_.Write(BatchOf(work.clients, work.step, work.events));
+    store_.Write(BatchOf(work.clients, work.step, work.configuration, work.events));
     result.clients = work.clients.size();
     result.step = std::move(work.step);
+    result.configuration = std::move(work.configuration);
   } catch (const DiskFull& full) {
     result.trouble = full.what();
     const std::lock_guard lock(mutex_);
@@ -86,6 +95,7 @@ void StepWriter::PutBack(Work work) {
   for (std::string& client : waiting_.clients) work.clients.push_back(std::move(client));
   for (StoredEvent& event : waiting_.events) work.events.push_back(std::move(event));
   if (waiting_.step) work.step = std::move(waiting_.step);
+  if (waiting_.configuration) work.configuration = std::move(waiting_.configuration);
   waiting_ = std::move(work);
   KeepTheNewest(waiting_.events);
 }

@@ -27,12 +27,13 @@ struct EndedStep {
 struct WriteResult {
   std::size_t clients = 0;
   std::optional<EndedStep> step = {};
+  std::optional<StoreConfiguration> configuration = {};
   std::string trouble = {};           ///< why it wrote nothing, and will try again
   std::optional<Error> failure = {};  ///< why it will never write anything again
 };
 
-/// What waits to be written to a store: new clients, the step that has ended, lines of the audit
-/// log. One transaction, one wait for the disk, takes them all.
+/// What waits to be written to a store: new clients, the step that has ended, another
+/// configuration, lines of the audit log. One transaction, one wait for the disk, takes them all.
 ///
 /// Any thread may add work, also while another one writes, and never waits for the disk. One thread
 /// at a time may write. Nothing here throws.
@@ -49,6 +50,8 @@ class StepWriter {
   void Enrol(const std::string& client);
   /// No other step may be waiting.
   void End(EndedStep step);
+  /// It takes the place of the store's.
+  void Configure(StoreConfiguration configuration);
   /// Lines wait for other work, or until there are many: a crash may take the last ones. While
   /// nothing can be written only the newest are kept.
   void Log(const std::string& client, const std::string& event, const std::string& detail);
@@ -62,6 +65,7 @@ class StepWriter {
   struct Work {
     std::vector<std::string> clients;
     std::optional<EndedStep> step;
+    std::optional<StoreConfiguration> configuration;
     std::vector<StoredEvent> events;
   };
   void PutBack(Work work);

@@ -108,5 +108,15 @@ TEST_F(AStepWriter, KeepsTheNewestLinesWhileThereIsNoRoom) {
   EXPECT_LT(store_->Contents().events, 2000U);
 }
 
+TEST_F(AStepWriter, WritesAnotherConfiguration) {
+  StoreConfiguration other = kTestConfiguration;
+  other["seed"] = "9";
+  writer_.Configure(other);
+  EXPECT_TRUE(writer_.Due(now_));
+  EXPECT_EQ(writer_.Write(now_).configuration, other);
+  EXPECT_FALSE(writer_.Due(now_));
+  EXPECT_EQ(store_->Contents().configuration, other);
+}
+
 }  // namespace
 }  // namespace polykern

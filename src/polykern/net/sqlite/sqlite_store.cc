@@ -87,6 +87,7 @@ class SqliteStore final : public Store {
     const std::int64_t now = std::time(nullptr);
     Transaction transaction(database_);
     WriteClients(batch.clients, now);
+    if (batch.configuration != nullptr) ReplaceConfiguration(*batch.configuration);
     if (batch.step) WriteStep(*batch.step, now);
     WriteEvents(batch.events);
     transaction.Commit();
@@ -149,8 +150,7 @@ class SqliteStore final : public Store {
                   "); leave out what differs, or start with a new store");
     }
     Transaction transaction(database_);
-    database_.Run("DELETE FROM configuration");
-    WriteConfiguration(configuration);
+    ReplaceConfiguration(configuration);
     transaction.Commit();
   }
 
@@ -169,6 +169,11 @@ class SqliteStore final : public Store {
   }
 
   // Inside a transaction:
+
+  void ReplaceConfiguration(const StoreConfiguration& configuration) {
+    database_.Run("DELETE FROM configuration");
+    WriteConfiguration(configuration);
+  }
 
   void WriteClients(std::span<const std::string> names, std::int64_t now) {
     if (names.empty()) return;

@@ -38,6 +38,7 @@ class MemoryStore final : public Store {
       assert(std::ranges::count(clients_, name, &StoredClient::name) == 0);
       clients_.push_back({.name = name, .first_seen = now, .last_seen = now});
     }
+    if (batch.configuration != nullptr) configuration_ = *batch.configuration;
     if (batch.step) WriteStep(*batch.step, now);
     for (const StoredEvent& event : batch.events) events_.push_back(event.time);
     while (events_.size() > kKeptRecords) events_.pop_front();
@@ -91,7 +92,7 @@ class MemoryStore final : public Store {
     }
   }
 
-  const StoreConfiguration configuration_;
+  StoreConfiguration configuration_;
   std::optional<ResumePoint> newest_;
   std::vector<StoredClient> clients_;
   std::deque<Step> steps_;

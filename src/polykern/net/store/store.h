@@ -21,7 +21,8 @@ class DiskFull : public Error {
   using Error::Error;
 };
 
-/// What a federation is: names and values. Never changed once there is a client or a step.
+/// What a federation is: names and values. Once there is a client or a step it is changed by
+/// StoreBatch::configuration alone.
 using StoreConfiguration = std::map<std::string, std::string>;
 
 /// Where a server resumes: the arguments of Coordinator::Load.
@@ -82,6 +83,8 @@ struct StoredEvent {
 struct StoreBatch {
   /// New clients, none of them known; they get the next numbers: 0, 1, 2...
   std::span<const std::string> clients = {};
+  /// Unless null: takes the place of the one before, before the first step.
+  const StoreConfiguration* configuration = nullptr;
   std::optional<StepCommit> step = {};
   std::span<const StoredEvent> events = {};
 };

@@ -212,5 +212,16 @@ TEST_P(DurableStores, AreUsedByOneAtATime) {
   EXPECT_EQ(ReadStore(url_).newest->steps, 2U);
 }
 
+TEST_P(EveryStore, TakesAnotherConfigurationWithItsBatch) {
+  EnrolIn(*store_, {"a"});
+  StoreConfiguration other = kTestConfiguration;
+  other["seed"] = "9";
+  other.erase("features");
+  store_->Write({.configuration = &other});
+  if (GetParam().durable) Open(other);
+  EXPECT_EQ(store_->Contents().configuration, other);
+  EXPECT_EQ(store_->Contents().clients.size(), 1U);
+}
+
 }  // namespace
 }  // namespace polykern
