@@ -1,5 +1,6 @@
 #include "federation/join_session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 
@@ -19,8 +20,10 @@ void Tell(const std::string& line) {
   if (!line.empty()) std::cerr << "polykern: " << line << std::endl;
 }
 
-void PrintPrediction(const std::string& id, double prediction, std::uint64_t step) {
-  std::cout << "{\"id\":" << id << ",\"prediction\":" << nlohmann::json(prediction).dump()
+/// None: there is no model yet.
+void PrintPrediction(const std::string& id, std::optional<double> prediction, std::uint64_t step) {
+  std::cout << "{\"id\":" << id
+            << ",\"prediction\":" << (prediction ? nlohmann::json(*prediction).dump() : "null")
             << ",\"step\":" << step << "}" << std::endl;
   if (!std::cout) throw Error("standard output cannot be written to");
 }
@@ -32,10 +35,12 @@ JoinSession::JoinSession(const JoinOptions& options) : options_(options), agent_
   wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
   can_resume_ = kind == InputKind::kFile;
   WaitPatiently([&](auto time) {
-    if (!agent_.status().ready) agent_.WaitForStep(time);
-    return agent_.status().ready;
+    const AgentStatus status = agent_.status();
+    if (!status.ready && !status.learns_ranges) agent_.WaitForStep(time);
+    return agent_.status().ready || agent_.status().learns_ranges;
   });
-  federation_ = agent_.configuration();
+  const auto learning = agent_.learning_ranges();  // it may have become ready since
+  federation_ = learning ? *learning : agent_.configuration();
   scale_ = AgreedScale(federation_);
 }
 
@@ -45,6 +50,7 @@ void JoinSession::Run(std::istream& input) {
                   options_.pending);
   bool broken = false;
   try {
+    LearnRanges(feed);
     Read(feed);
   } catch (const BrokenInput& error) {
     broken = true;
@@ -56,6 +62,47 @@ void JoinSession::Run(std::istream& input) {
     throw Error(InputName(options_.input) +
                 ": not read to its end; start the agent again when it can be");
   }
+}
+
+/// Collects samples until the federation's ranges are known. Where samples wait for steps so do
+/// their predictions; beside a stream nobody waits, and they are null.
+void JoinSession::LearnRanges(SampleFeed& feed) {
+  const std::size_t wanted = federation_.learn_ranges;
+  if (wanted == 0) return;
+  Tell("the federation's ranges are learnt first, from " + Count(wanted, "sample") +
+       " of each client; predictions come when they are known");
+  const std::size_t most = std::max(wanted, options_.pending);
+  FeedSample sample;
+  while (agent_.learning_ranges() &&
+         (!wait_ || (feed.seen().labels < wanted && feed.seen().lines < most)) &&
+         feed.Collect(sample, most)) {
+    if (!wait_ && agent_.learning_ranges()) {  // else it is not too late for a real one
+      if (sample.problem.empty() && !sample.late_label) PrintPrediction(sample.id, {}, 0);
+      without_model_ = sample.read.line;
+    }
+    if (feed.seen().labels >= wanted) TellRanges(feed);
+  }
+  TellRanges(feed);
+  WaitPatiently([&](auto time) {
+    if (!agent_.status().ready) agent_.WaitForStep(time);
+    return agent_.status().ready;
+  });
+  federation_ = agent_.configuration();
+  scale_ = AgreedScale(federation_);
+  feed.ScaleBy(scale_);
+  Tell("the ranges are known: the label's is " + ExactText(scale_.target.low) + ":" +
+       ExactText(scale_.target.high));
+}
+
+/// Once; who has seen no value of some column has nothing to tell.
+void JoinSession::TellRanges(const SampleFeed& feed) {
+  ClientRanges ranges;
+  for (const Range& range : feed.seen().ranges) {
+    if (range.low > range.high) return;
+    ranges.least.push_back(range.low);
+    ranges.greatest.push_back(range.high);
+  }
+  agent_.TellRanges(ranges);
 }
 
 void JoinSession::Read(SampleFeed& feed) {
@@ -88,10 +135,13 @@ void JoinSession::Resume(SampleFeed& feed) const {
 }
 
 void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
-  if (wait_) WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
+  // What was collected came at once, however it will go on: without steps it would not be learnt.
+  if (wait_ || sample.collected) {
+    WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
+  }
   // Also for a label that came late: what can be learnt from is a prediction by the model of now.
   const AgentPrediction prediction = agent_.Predict(sample.x);
-  if (!sample.late_label) {
+  if (!sample.late_label && sample.read.line > without_model_) {
     PrintPrediction(sample.id, scale_.UnscaleLabel(prediction.value), prediction.step);
   }
   if (!sample.y) return;

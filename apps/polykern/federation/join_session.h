@@ -33,12 +33,14 @@ struct JoinOptions {
 /// output, all else on standard error. Throws Error. Use it from one thread.
 class JoinSession {
  public:
-  /// Returns when there is a model. The options must outlive this.
+  /// Returns when there is a model, or ranges are to be learnt. The options must outlive this.
   explicit JoinSession(const JoinOptions& options);
 
   void Run(std::istream& input);
 
  private:
+  void LearnRanges(SampleFeed& feed);
+  void TellRanges(const SampleFeed& feed);
   void Read(SampleFeed& feed);
   void Resume(SampleFeed& feed) const;
   void Use(const SampleFeed& feed, const FeedSample& sample);
@@ -52,6 +54,7 @@ class JoinSession {
   FederationConfiguration federation_;
   Scale scale_;
   ServerNews news_;
+  std::uint64_t without_model_ = 0;  // the last line whose prediction was null
   std::uint64_t learnt_ = 0;
   std::uint64_t bad_ = 0;
 };

@@ -103,8 +103,10 @@ class Watch {
     std::string names;
     for (const std::string& name : status.missing) names += (names.empty() ? "" : ", ") + name;
     log.Event("", "waiting",
-              "step " + std::to_string(status.step) + " has " + std::to_string(status.answered) +
-                  " of " + std::to_string(status.needed) + " answers; not those of " + names);
+              (status.learns_ranges ? "for ranges: there are "
+                                    : "step " + std::to_string(status.step) + " has ") +
+                  std::to_string(status.answered) + " of " + std::to_string(status.needed) +
+                  (status.learns_ranges ? "" : " answers") + "; not those of " + names);
   }
 
  private:
@@ -132,7 +134,11 @@ void Announce(HostedServer& server, const HostedServerOptions& options) {
             << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
             << (metrics.empty() ? "" : ", metrics on " + metrics)
             << (options.server.insecure ? ", INSECURE" : "") << '\n'
-            << "of each client it sees " << TraitsOf(view.algorithm).server_sees << std::endl;
+            << "of each client it sees " << TraitsOf(view.algorithm).server_sees
+            << (view.rounds.learns_ranges
+                    ? "; and once, to learn the ranges, its least and greatest value of each column"
+                    : "")
+            << std::endl;
   server.log().Event("", "started",
                      "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
                          (options.server.insecure ? ", without certificates" : ""));
@@ -310,6 +316,12 @@ void AddServeCommand(CLI::App& program) {
                     .add_option("--norm", o->federation.norm,
                                 "With --scaling norm: the largest norm of a sample's inputs")
                     ->check(CLI::PositiveNumber));
+  group("Data", serve
+                    .add_option("--learn-ranges", o->federation.learn_ranges,
+                                "In place of --range and --target-range: samples of each client "
+                                "from which all ranges are learnt; needs --clients, or a --quorum "
+                                "that is a number")
+                    ->check(WholeNumber(1)));
   group("Data", serve.add_option("-t,--target", o->federation.target, "The column to predict"));
   group("Data", serve.add_option("--target-range", o->target_range,
                                  "LOW:HIGH, scaled to [0, 1]; labels outside are clipped; none: "
