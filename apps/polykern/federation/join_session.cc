@@ -35,9 +35,9 @@ JoinSession::JoinSession(const JoinOptions& options) : options_(options), agent_
   wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
   can_resume_ = kind == InputKind::kFile;
   WaitPatiently([&](auto time) {
-    const AgentStatus status = agent_.status();
-    if (!status.ready && !status.learns_ranges) agent_.WaitForStep(time);
-    return agent_.status().ready || agent_.status().learns_ranges;
+    const auto met = [this] { return agent_.status().ready || agent_.learning_ranges(); };
+    if (!met()) agent_.WaitForStep(time);
+    return met();
   });
   const auto learning = agent_.learning_ranges();  // it may have become ready since
   federation_ = learning ? *learning : agent_.configuration();

@@ -270,5 +270,20 @@ TEST(AConfiguration, HasAtMostAMillionInputs) {
                                             "horizon of at least 1"));
 }
 
+TEST(AConfiguration, LearnsRangesOnlyIfItScalesByThem) {
+  FederationConfiguration configuration;
+  configuration.problem = {1, 10, 1};
+  configuration.columns = {{"a"}};
+  configuration.scaling = "range";
+  configuration.learn_ranges = 7;
+  EXPECT_EQ(FromTexts(ToTexts(configuration)).learn_ranges, 7U);
+  const auto refused = testing::ThrowsMessage<Error>(testing::HasSubstr("does not scale by them"));
+  configuration.labels = "none";
+  EXPECT_THAT([&] { FromTexts(ToTexts(configuration)); }, refused);
+  configuration.labels.clear();
+  configuration.scaling = "none";
+  EXPECT_THAT([&] { FromTexts(ToTexts(configuration)); }, refused);
+}
+
 }  // namespace
 }  // namespace polykern

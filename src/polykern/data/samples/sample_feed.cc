@@ -10,10 +10,10 @@
 namespace polykern {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr double kLargestSeen = 1e300;  // the width of a range must be a number
 
-void Widen(double value, Range& range) {
+void Stretch(double value, Range& range) {
   if (!(std::abs(value) <= kLargestSeen)) return;
   range.low = std::min(range.low, value);
   range.high = std::max(range.high, value);
@@ -28,7 +28,7 @@ SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns colu
       reader_(input, what_, std::move(columns)),
       scale_(std::move(scale)),
       waiting_(most_waiting) {
-  seen_.ranges.assign(dimension_ + 1, {kInfinite, -kInfinite});
+  seen_.ranges.assign(dimension_ + 1, {kNoEnd, -kNoEnd});
 }
 
 bool SampleFeed::Resume(const InputPosition& learnt) {
@@ -43,8 +43,8 @@ bool SampleFeed::Collect(FeedSample& sample, std::size_t most) {
   sample = {.read = line.read, .problem = line.problem, .id = line.id};
   sample.late_label = line.x.empty();
   if (line.problem.empty()) {
-    for (std::size_t i = 0; i < line.x.size(); ++i) Widen(line.x[i], seen_.ranges[i]);
-    if (line.y) Widen(*line.y, seen_.ranges.back());
+    for (std::size_t i = 0; i < line.x.size(); ++i) Stretch(line.x[i], seen_.ranges[i]);
+    if (line.y) Stretch(*line.y, seen_.ranges.back());
     seen_.labels += line.y ? 1 : 0;
   }
   collected_.push_back(std::move(line));

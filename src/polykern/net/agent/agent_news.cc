@@ -32,7 +32,7 @@ std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {
   if (status.connected && !told_to_wait_ && now - began_ > kSilence) {
     told_to_wait_ = true;
     lines.push_back("waiting: " +
-                    (status.learns_ranges
+                    (status.learn_ranges > 0
                          ? "the ranges are not known yet"
                          : "step " + std::to_string(status.step) + " has not ended") +
                     "; the server's log says for whom");

@@ -53,10 +53,11 @@ TEST_F(AnAgentWithoutRanges, HasNoModelUntilTheyAreKnown) {
   EXPECT_FALSE(rounds.has_model());
   EXPECT_FALSE(rounds.HasStep());
   EXPECT_TRUE(rounds.IsCounted());
-  EXPECT_TRUE(rounds.status().learns_ranges);
+  EXPECT_EQ(rounds.status().learn_ranges, 5U);
   EXPECT_EQ(RangesIn(rounds.Tell(told)).greatest, told.greatest);
   EXPECT_EQ(rounds.Take(WelcomeTo(known)), "");
   EXPECT_EQ(rounds.learning_ranges(), nullptr);
+  EXPECT_EQ(rounds.status().learn_ranges, 0U);
   EXPECT_TRUE(rounds.HasStep());
   EXPECT_EQ(ToTexts(rounds.configuration()), ToTexts(known));
   rounds.Predict(std::array{0.1F, 0.2F, 0.3F});

@@ -259,7 +259,7 @@ void AgentRounds::Score(double f, double y) {
 AgentStatus AgentRounds::status() const {
   AgentStatus status;
   status.ready = has_model();
-  status.learns_ranges = learning_.has_value();
+  status.learn_ranges = learning_ ? learning_->learn_ranges : 0;
   status.finished = finished_;
   status.step = has_model() ? model_->step : 0;
   status.client = state_.client;

@@ -21,8 +21,10 @@ struct AgentPrediction {
 };
 
 struct AgentStatus {
-  bool ready = false;          ///< there is a model to predict with
-  bool learns_ranges = false;  ///< there is none before ranges are known; see Agent::TellRanges
+  bool ready = false;  ///< there is a model to predict with
+  /// Above 0: there is none before ranges are learnt, and the server wants those of so many samples
+  /// (Agent::TellRanges).
+  std::uint64_t learn_ranges = 0;
   bool connected = false;      ///< and welcomed
   bool finished = false;       ///< the server takes no more updates
   std::uint64_t step = 0;      ///< of the newest model

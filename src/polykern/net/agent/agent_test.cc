@@ -299,5 +299,25 @@ TEST_F(AgentOverGrpc, SurvivesAStateThatCannotBeWritten) {
   EXPECT_TRUE(agent.WaitUntilCounted(kLong));
 }
 
+TEST_F(AgentOverGrpc, TellsItsRangesAndIsWelcomedAgain) {
+  federation.configuration.scaling = "range";
+  federation.configuration.columns = {{"u"}, {"v"}, {"w"}};
+  federation.configuration.learn_ranges = 2;
+  federation.rounds_options.roster = {"a"};
+  Start();
+  Agent agent(options);
+  ASSERT_TRUE(Eventually([&] { return agent.learning_ranges().has_value(); }));
+  EXPECT_FALSE(agent.status().ready);
+  EXPECT_THAT(MessageOf([&] { agent.Predict(kSample); }), HasSubstr("learns its ranges"));
+  federation.Stop();
+  agent.TellRanges({{0, 0, 0, 0}, {10, 10, 10, 100}});
+  federation.Start();
+  EXPECT_TRUE(Answer(agent)) << "told when it was connected again";
+  EXPECT_EQ(agent.configuration().columns[2].high, 11);
+  EXPECT_EQ(agent.configuration().target.low, -10);
+  EXPECT_FALSE(agent.learning_ranges());
+  EXPECT_TRUE(agent.WaitUntilCounted(kLong));
+}
+
 }  // namespace
 }  // namespace polykern

@@ -31,25 +31,6 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
   return coordinator;
 }
 
-/// Whoever comes first must not choose for all: so many must be named or numbered.
-std::optional<LearntRanges> RangesToLearn(const StoreConfiguration& texts,
-                                          const RoundsOptions& options) {
-  if (!texts.contains("learn_ranges")) return {};
-  FederationConfiguration federation = FromTexts(texts);
-  if (federation.learn_ranges == 0) return {};
-  const std::string name = OptionName("learn_ranges");
-  if (options.asynchronous) {
-    throw Error(name + " needs rounds: leave out " + OptionName("mode", "async") +
-                " until the ranges are learnt");
-  }
-  if (options.roster.empty() && options.quorum.count == 0) {
-    throw Error(name + " needs to know whose samples count, or who comes first would decide for " +
-                "all: add " + OptionName("clients", "NAME,NAME,...") + " or " +
-                OptionName("quorum", "NUMBER"));
-  }
-  return std::optional<LearntRanges>(std::in_place, std::move(federation));
-}
-
 }  // namespace
 
 /// Holds the mutex; wakes, without it, who has something to take or to write.
@@ -84,7 +65,7 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       coordinator_(Resume(algorithm, store, options, contents)),
       published_(algorithm.shape(), contents.configuration, options.steps,
                  coordinator_.broadcast()),
-      ranges_(RangesToLearn(contents.configuration, options)),
+      ranges_(RangesToLearn(options, contents.configuration)),
       members_(options_, contents.clients, published_.step()),
       keeps_samples_(algorithm.kept_samples() > 0) {
   std::vector<std::string> added;
@@ -156,22 +137,6 @@ void Rounds::Receive(SessionId session, const ClientRanges& ranges, Time now) {
     Reject(*link, published_.step(), broken, now);
   }
   SignalIfDue(now);
-}
-
-/// Throws BrokenRule, and changes nothing, if they break one.
-void Rounds::TakeRanges(Link& link, const ClientRanges& ranges, Time now) {
-  if (std::exchange(link.told_ranges, true)) {
-    throw BrokenRule(Rule::kTwice, "ranges came twice on one connection");
-  }
-  if (!ranges_ || phase_ == Phase::kWriting) {  // the others did not wait for it
-    ++counts_.late;
-  } else if (!ranges_->Take(*link.client, ranges)) {
-    ++counts_.duplicates;
-  } else {
-    if (ranges_->size() == 1) first_answer_ = now;
-    members_.CountRanges(*link.client);
-    Log(members_[*link.client].name, "ranges", "told");
-  }
 }
 
 /// Throws BrokenRule, and changes nothing, if it breaks one.
@@ -372,16 +337,6 @@ void Rounds::TakeIn(const WriteResult& result) {
   if (result.configuration) Publish(*result.configuration);
 }
 
-/// The ranges are on the disk: everybody is welcomed to the federation that has them.
-void Rounds::Publish(const StoreConfiguration& configuration) {
-  Log("", "ranges", "learnt from " + std::to_string(ranges_->size()) + " clients");
-  ranges_.reset();
-  published_.Configure(configuration);
-  members_.BeginSteps();
-  links_.WelcomeAgain();
-  phase_ = Phase::kCollecting;
-}
-
 /// The step is on the disk: everybody may hear of it, and the next one collects.
 void Rounds::Publish(const EndedStep& step) {
   if (options_.observer != nullptr) {
@@ -403,11 +358,6 @@ void Rounds::Publish(const EndedStep& step) {
 void Rounds::Log(const std::string& name, const char* event, const std::string& detail) {
   if (options_.observer != nullptr) options_.observer->Event(name, event, detail);
   writer_.Log(name, event, detail);
-}
-
-std::size_t Rounds::longest_ranges() const {
-  const std::lock_guard lock(mutex_);
-  return ranges_ ? LongestRanges(ranges_->inputs()) : 0;
 }
 
 RoundsStatus Rounds::status() const {

@@ -95,6 +95,9 @@ class Rounds {
 
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
          const StoreContents& contents);
+  /// None if the store has ranges. Throws Error if nobody says whose samples count.
+  static std::optional<LearntRanges> RangesToLearn(const RoundsOptions& options,
+                                                   const StoreConfiguration& texts);
   void End(Link& link, const Ending& ending);
   void TakeUpdate(Link& link, Updates& updates, Time now);
   void TakeRanges(Link& link, const ClientRanges& ranges, Time now);
