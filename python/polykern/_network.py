@@ -100,12 +100,21 @@ class Agent:
         """Waits until the server is past the last step that was answered."""
         return self._core.wait_until_counted(timeout)
 
+    def tell_ranges(self, x, y):
+        """Where the server learns ranges: tells it the least and greatest value of each column of x (samples, inputs) and of
+        the labels y, once, and nothing else of them. Then `wait_for_step` waits until enough agents have told theirs, and
+        these samples can be predicted and learnt from like any other. `status()["learn_ranges"]`: how many it wants.
+
+        False if the ranges are known already: then nothing is told.
+        """
+        return self._core.tell_ranges(x, y, self.wait if self.wait > 0 else 10.0)
+
     def configuration(self):
         """What the federation is, as a dict of texts."""
         return self._core.configuration()
 
     def status(self):
-        """A dict: ready, connected, finished, step, client, learnt, unlearnt, clipped, rejected, trouble, failure."""
+        """A dict: ready, learn_ranges, connected, finished, step, client, learnt, unlearnt, clipped, rejected, trouble, failure."""
         return self._core.status()
 
     @property
@@ -129,8 +138,9 @@ class Server:
 
     algorithm: a name of `algorithm_names()` (default: "pof-gram"); its options are further arguments (kernels, features, kernels_per_upload,
     ...). dimension: inputs per sample; or columns, {name: (low, high)}, which are scaled by these ranges. target_range: (low,
-    high), by which labels are scaled to [0, 1], or "none": they are used as they are; a new store needs one of them. target:
-    the label's name, or (name, low, high) for both. store: the file that remembers everything; None: a temporary one.
+    high), by which labels are scaled to [0, 1], or "none": they are used as they are; a new store needs one of them, or
+    learn_ranges: all ranges are learnt from so many samples of each client (`Agent.tell_ranges`); columns are a list of names then,
+    and clients or a quorum must say whose samples count. target: the label's name, or (name, low, high) for both. store: the file that remembers everything; None: a temporary one.
     listen: "HOST:PORT", port 0: any that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
     on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
     share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
@@ -144,7 +154,7 @@ class Server:
     (0, True)
     """
 
-    def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None,
+    def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None, learn_ranges=None,
                  store=None, listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
                  seed=None, **options):
         if target is not None and not isinstance(target, str):
@@ -160,8 +170,9 @@ class Server:
         if store is None:
             self._folder = tempfile.TemporaryDirectory(prefix="polykern-")
             store = os.path.join(self._folder.name, "store.db")
-        ranges = [(name, float(low), float(high)) for name, (low, high) in (columns or {}).items()]
-        self._core = _core.Server(algorithm, dimension, ranges, target, ends, plain, os.fspath(store), listen,
+        ends_of = columns if hasattr(columns, "items") else {}
+        ranges = [(name, float(low), float(high)) for name, (low, high) in ends_of.items()]
+        self._core = _core.Server(algorithm, dimension, list(columns or []), ranges, target, ends, plain, learn_ranges, os.fspath(store), listen,
                                   None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
                                   float(deadline), steps, horizon, seed, options)
         _open.add(self)
@@ -172,7 +183,7 @@ class Server:
         return self._core.address()
 
     def status(self):
-        """A dict: step, finished, enrolled, connected, answered, accepted, late, duplicates, rejected, clipped, trouble,
+        """A dict: step, finished, learns_ranges, enrolled, connected, answered, accepted, late, duplicates, rejected, clipped, trouble,
         failure."""
         return self._core.status()
 

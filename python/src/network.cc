@@ -118,6 +118,40 @@ class PythonAgent {
     });
   }
 
+  /// False: the ranges are known. Of the rows only the least and greatest values leave this
+  /// process.
+  bool TellRanges(const py::object& x, const py::object& y, double seconds) {
+    const auto agent = Open();
+    const auto met = [&] { return agent->status().ready || agent->learning_ranges(); };
+    if (!Patiently(seconds, [&](milliseconds time) {
+          if (!met()) agent->WaitForStep(time);
+          return met();
+        })) {
+      throw std::runtime_error("no server has been met yet");
+    }
+    const auto learning = WithoutGil([&] { return agent->learning_ranges(); });
+    if (!learning) return false;
+    const auto dimension = static_cast<py::ssize_t>(learning->problem.dimension);
+    const py::array rows = Numbers(x, "x");
+    CheckShape(rows, "x", {-1, dimension}, "(samples, " + std::to_string(dimension) + ")");
+    CheckFinite(rows, "x", true);
+    const py::array labels = Numbers(y, "y");
+    CheckShape(labels, "y", {rows.shape(0)}, "(samples,): a label for each of x");
+    CheckFinite(labels, "y", true);
+    if (rows.shape(0) == 0) throw py::value_error("x has no samples");
+    ClientRanges ranges;
+    const auto add = [&](const py::object& column) {
+      ranges.least.push_back(column.attr("min")().cast<double>());
+      ranges.greatest.push_back(column.attr("max")().cast<double>());
+    };
+    for (py::ssize_t i = 0; i < dimension; ++i) {
+      add(rows[py::make_tuple(py::ellipsis(), i)]);
+    }
+    add(labels);
+    WithoutGil([&] { agent->TellRanges(ranges); });
+    return true;
+  }
+
   py::dict Configuration() {
     const auto agent = Open();
     const FederationConfiguration federation = Remotely([&] { return agent->configuration(); });
@@ -133,10 +167,11 @@ class PythonAgent {
   py::dict Status() {
     const auto agent = Open();
     const AgentStatus s = WithoutGil([&] { return agent->status(); });
-    return py::dict("ready"_a = s.ready, "connected"_a = s.connected, "finished"_a = s.finished,
-                    "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
-                    "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped, "rejected"_a = s.rejected,
-                    "trouble"_a = s.trouble, "failure"_a = TextOf(s.failure));
+    return py::dict("ready"_a = s.ready, "learn_ranges"_a = s.learn_ranges,
+                    "connected"_a = s.connected, "finished"_a = s.finished, "step"_a = s.step,
+                    "client"_a = s.client, "learnt"_a = s.learnt, "unlearnt"_a = s.unlearnt,
+                    "clipped"_a = s.clipped, "rejected"_a = s.rejected, "trouble"_a = s.trouble,
+                    "failure"_a = TextOf(s.failure));
   }
 
   std::uint64_t Position() {
@@ -168,10 +203,11 @@ class PythonServer {
   using MustBeMade = void;
 
   PythonServer(const std::optional<std::string>& algorithm, const py::object& dimension,
-               const std::vector<std::tuple<std::string, double, double>>& columns,
+               const std::vector<std::string>& columns,
+               const std::vector<std::tuple<std::string, double, double>>& ranges,
                const std::optional<std::string>& target,
                const std::optional<std::tuple<double, double>>& target_range, bool plain_labels,
-               const std::string& store, const std::string& listen,
+               const py::object& learn_ranges, const std::string& store, const std::string& listen,
                const std::optional<std::string>& certificates,
                const std::vector<std::string>& clients, const py::object& quorum, double deadline,
                const py::object& steps, const py::object& horizon, const py::object& seed,
@@ -191,9 +227,10 @@ class PythonServer {
     if (!seed.is_none()) declared.seed = ReadCount(seed, "seed");
     if (!horizon.is_none()) declared.horizon = ReadCount(horizon, "horizon", 1);
     if (!dimension.is_none()) declared.dimension = ReadCount(dimension, "dimension", 1);
-    for (const auto& [name, low, high] : columns) {
-      declared.columns.push_back(name);
-      declared.ranges.push_back({name, low, high});
+    declared.columns = columns;
+    for (const auto& [name, low, high] : ranges) declared.ranges.push_back({name, low, high});
+    if (!learn_ranges.is_none()) {
+      declared.learn_ranges = ReadCount(learn_ranges, "learn_ranges", 1);
     }
     declared.target = target;
     if (target_range)
@@ -217,7 +254,8 @@ class PythonServer {
   py::dict Status() {
     const auto server = Open();
     const RoundsStatus s = WithoutGil([&] { return server->View().rounds; });
-    return py::dict("step"_a = s.step, "finished"_a = s.finished, "enrolled"_a = s.enrolled,
+    return py::dict("step"_a = s.step, "finished"_a = s.finished,
+                    "learns_ranges"_a = s.learns_ranges, "enrolled"_a = s.enrolled,
                     "connected"_a = s.connected, "answered"_a = s.answered,
                     "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
                     "rejected"_a = s.rejected, "clipped"_a = s.clipped, "trouble"_a = s.trouble,
@@ -264,22 +302,25 @@ void BindNetwork(py::module_& module) {
       .def("wait_until_counted", &PythonAgent::WaitUntilCounted, py::arg("timeout"))
       .def("predict", &PythonAgent::Predict, py::arg("x"))
       .def("learn", &PythonAgent::Learn, py::arg("y"), py::arg("position"))
+      .def("tell_ranges", &PythonAgent::TellRanges, py::arg("x"), py::arg("y"), py::arg("timeout"))
       .def("configuration", &PythonAgent::Configuration)
       .def("status", &PythonAgent::Status)
       .def("position", &PythonAgent::Position)
       .def("close", &PythonAgent::Close);
   py::class_<PythonServer>(module, "Server")
-      .def(py::init<const std::optional<std::string>&, const py::object&,
-                    const std::vector<std::tuple<std::string, double, double>>&,
-                    const std::optional<std::string>&,
-                    const std::optional<std::tuple<double, double>>&, bool, const std::string&,
-                    const std::string&, const std::optional<std::string>&,
-                    const std::vector<std::string>&, const py::object&, double, const py::object&,
-                    const py::object&, const py::object&, const py::dict&>(),
-           py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("target"),
-           py::arg("target_range"), py::arg("plain_labels"), py::arg("store"), py::arg("listen"),
-           py::arg("certificates"), py::arg("clients"), py::arg("quorum"), py::arg("deadline"),
-           py::arg("steps"), py::arg("horizon"), py::arg("seed"), py::arg("settings"))
+      .def(
+          py::init<
+              const std::optional<std::string>&, const py::object&, const std::vector<std::string>&,
+              const std::vector<std::tuple<std::string, double, double>>&,
+              const std::optional<std::string>&, const std::optional<std::tuple<double, double>>&,
+              bool, const py::object&, const std::string&, const std::string&,
+              const std::optional<std::string>&, const std::vector<std::string>&, const py::object&,
+              double, const py::object&, const py::object&, const py::object&, const py::dict&>(),
+          py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("ranges"),
+          py::arg("target"), py::arg("target_range"), py::arg("plain_labels"),
+          py::arg("learn_ranges"), py::arg("store"), py::arg("listen"), py::arg("certificates"),
+          py::arg("clients"), py::arg("quorum"), py::arg("deadline"), py::arg("steps"),
+          py::arg("horizon"), py::arg("seed"), py::arg("settings"))
       .def("address", &PythonServer::Address)
       .def("status", &PythonServer::Status)
       .def("close", &PythonServer::Close);

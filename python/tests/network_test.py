@@ -149,6 +149,36 @@ def test_a_new_federation_is_of_sums_and_tells_of_clipped_labels():
         assert server.status()["clipped"] == 2
 
 
+def test_ranges_can_be_learnt_from_what_agents_have():
+    names = ["mill", "farm"]
+    samples = {"mill": ([[0, 1], [10, 1]], [0, 50]), "farm": ([[2, 1]], [100])}
+    with pk.Server(columns=["wind", "gear"], target="power", learn_ranges=2, clients=names) as server:
+        agents = [pk.Agent(server.address, name=name, wait=0.2) for name in names]
+        assert agents[0].tell_ranges(*samples["mill"])
+        assert agents[0].status()["learn_ranges"] == 2 and server.status()["learns_ranges"]
+        with pytest.raises(RuntimeError, match="learns its ranges; there is no model yet"):
+            agents[0].predict([1, 1])
+        for x, y in [([[1]], [1]), ([[1, 2]], [1, 2]), ([[1, np.nan]], [1]), (np.empty((0, 2)), [])]:
+            with pytest.raises(ValueError):
+                agents[1].tell_ranges(x, y)
+        assert agents[1].tell_ranges(*samples["farm"])
+        for agent in agents:
+            assert agent.wait_for_step()
+        for name, agent in zip(names, agents):
+            agent.predict(samples[name][0][0])
+            assert agent.learn(samples[name][1][0])
+            assert not agent.tell_ranges(*samples[name])
+        texts = agents[0].configuration()
+        assert (texts["column.0"], texts["column.1"], texts["target"]) == ("-1:11 wind", "0:2 gear", "-10:110 power")
+        for agent in agents:
+            agent.close()
+        assert not server.status()["learns_ranges"]
+    with pytest.raises(ValueError, match="learn_ranges learns every range"):
+        pk.Server(columns={"wind": (0, 1)}, learn_ranges=2, clients=names)
+    with pytest.raises(ValueError, match="add clients=NAME,NAME,... or quorum=NUMBER"):
+        pk.Server(columns=["wind"], learn_ranges=2)
+
+
 def test_mistakes_are_told():
     with pytest.raises(ValueError, match="certificates"):
         pk.Agent("127.0.0.1:1")
