@@ -1,7 +1,6 @@
 #include <iostream>
 
 #include "polykern/algorithms/registry.h"
-#include "polykern/core/random.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/sim/simulation.h"
 

@@ -10,9 +10,9 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "polykern/algorithms/option_values.h"
+#include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
 #include "polykern/core/text.h"
 
 namespace polykern::python {

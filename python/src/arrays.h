@@ -9,7 +9,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include "polykern/data/array_stream.h"
+#include "polykern/data/stream.h"
 
 namespace polykern::python {
 

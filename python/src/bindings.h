@@ -14,7 +14,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern::python {
 

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 
 #include <pybind11/stl.h>
 
 #include "arrays.h"
 #include "bindings.h"
 #include "messages.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
+#include "polykern/core/kernels.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
 #include "polykern/federation/sample_buffer.h"

@@ -8,8 +8,8 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "polykern/algorithms/options.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
 #include "polykern/core/random_features.h"
 
 namespace polykern::python {

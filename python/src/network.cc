@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <mutex>
 
 #include <pybind11/stl.h>
 
@@ -15,6 +16,7 @@
 #include "polykern/data/agreed_scale.h"
 #include "polykern/net/agent/agent.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/declared_federation.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/hosted_server.h"

@@ -7,10 +7,11 @@
 
 #include "bindings.h"
 #include "polykern/algorithms/alone/local_rls.h"
+#include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
-#include "polykern/core/random.h"
 
 namespace polykern::python {
 namespace {

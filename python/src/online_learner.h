@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/algorithms/engine.h"
+#include "polykern/core/kernels.h"
 #include "polykern/federation/client.h"
 
 namespace polykern::python {

@@ -1,5 +1,7 @@
 // What stands behind OnlineRegressor: one stream, learnt in one call.
 
+#include <mutex>
+
 #include <pybind11/stl.h>
 
 #include "arrays.h"

@@ -10,8 +10,8 @@
 #include "bindings.h"
 #include "breath.h"
 #include "polykern/core/error.h"
-#include "polykern/data/array_stream.h"
 #include "polykern/data/source.h"
+#include "polykern/data/stream.h"
 #include "polykern/results/result.h"
 #include "polykern/sim/experiment.h"
 

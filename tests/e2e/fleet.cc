@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/sim/simulation.h"
 

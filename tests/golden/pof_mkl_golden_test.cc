@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/core/experts.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
 #include "polykern/scalar/scalar_engine.h"

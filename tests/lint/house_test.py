@@ -77,6 +77,10 @@ def test_public_headers_include_public_headers_alone():
     assert public and not hidden, "\n".join(hidden)
 
 
+def test_public_headers_are_few():
+    assert len(includes(SOURCES / "polykern.h")) <= 24
+
+
 def without_texts(code):
     """Comments and literals blanked, lines kept."""
     def blank(match):

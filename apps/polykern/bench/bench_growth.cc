@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench/bench_race.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
 #include "polykern/data/synthetic.h"
 

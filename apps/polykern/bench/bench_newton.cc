@@ -7,6 +7,7 @@
 #include "bench/bench_race.h"
 #include "bench/bench_setting.h"
 #include "bench/machine_limits.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "bench/machine_limits.h"
+#include "polykern/algorithms/engine.h"
 
 namespace polykern {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 #include "polykern/data/stream.h"
 
 namespace polykern {

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "polykern/algorithms/cohort_step.h"
 #include "polykern/algorithms/messages.h"
 #include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 #include "polykern/core/losses.h"
 
 namespace polykern {
+
+class CohortStep;
+class KernelBank;
 
 /// Updates on their way into one step of the server. Several may be filled side by side, each by
 /// one thread; what was added in which order, to which of them, does not change the result.
@@ -68,7 +69,7 @@ struct AlgorithmDefinition {
 };
 
 /// An online federated learner: what its clients and its server are, and a factory of server
-/// halves. Engines (federation/engine.h) take the clients through their steps; the CPU's step
+/// halves. Engines (algorithms/engine.h) take the clients through their steps; the CPU's step
 /// stands beside the description. The same object serves the simulator and the network. Immutable:
 /// any number of threads may share it.
 class Algorithm {

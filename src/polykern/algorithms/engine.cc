@@ -1,5 +1,7 @@
 #include "polykern/algorithms/engine.h"
 
+#include "polykern/algorithms/algorithm.h"
+
 namespace polykern {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iomanip>
 #include <limits>
+#include <sstream>
+
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -15,6 +19,10 @@ constexpr std::size_t kMostFeatures = 100;  // the paper's
 double Rate::At(std::uint64_t steps) const {
   if (schedule == Schedule::kConstant) return scale;
   return scale / std::sqrt(static_cast<double>(steps) + 1);
+}
+
+std::uint64_t RepetitionSeed(std::uint64_t seed, std::uint64_t repetition) {
+  return Random(seed, Purpose::kRepetition, repetition).Bits();
 }
 
 std::size_t KernelsPerUpload(const AlgorithmOptions& options) {
@@ -49,6 +57,36 @@ std::span<const Name<Experts>> NamesOf(Experts) {
                                              {Experts::kFederatedAndLocal, "federated,local"},
                                              {Experts::kFederatedAndLocal, "local,federated"}};
   return kNames;
+}
+
+std::span<const Name<Weighting>> NamesOf(Weighting) {
+  static constexpr Name<Weighting> kNames[] = {{Weighting::kAdaHedge, "adahedge"},
+                                               {Weighting::kHedge, "hedge"},
+                                               {Weighting::kAggregating, "aggregating"}};
+  return kNames;
+}
+
+bool OptionRange::Holds(double value) const {
+  return std::isfinite(value) && (low_open ? value > low : value >= low) &&
+         (high_open ? value < high : value <= high);
+}
+
+std::string OptionRange::Rule() const {
+  std::ostringstream rule;
+  rule << std::setprecision(15);  // whole numbers as such
+  if (std::isfinite(high)) {
+    rule << "it must lie in " << (low_open ? '(' : '[') << low << ", " << high
+         << (high_open ? ')' : ']');
+  } else {
+    rule << (low_open ? "it must be above " : "it must be at least ") << low;
+  }
+  return rule.str();
+}
+
+bool UsesOption(std::string_view algorithm, const OptionDeclaration& option) {
+  if (option.users.empty()) return true;
+  const std::string among = " " + std::string(option.users) + " ";
+  return among.find(" " + std::string(algorithm) + " ") != std::string::npos;
 }
 
 const OptionDeclaration* FindOption(std::string_view key) {

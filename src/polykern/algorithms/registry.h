@@ -9,7 +9,6 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
 #include "polykern/core/kernels.h"
 
 namespace polykern {

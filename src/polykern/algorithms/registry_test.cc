@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
 
 namespace polykern {

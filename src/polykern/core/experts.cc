@@ -8,12 +8,6 @@
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
-namespace {
-
-/// With squared loss on [0, 1] the aggregating algorithm's best rate; its regret is ln N / 2.
-constexpr double kAggregatingRate = 2;
-
-}  // namespace
 
 void HedgeWeights(std::span<const double> losses, double rate, std::span<double> weights) {
   assert(!losses.empty() && losses.size() == weights.size());
@@ -52,46 +46,6 @@ void AdaHedge::Learn(std::span<const double> step_losses, std::span<const double
     mix = least - std::log(sum) / rate;
   }
   gap_ += std::max(0.0, mean - mix);  // rounding must not make the gap shrink
-}
-
-std::span<const Name<Weighting>> NamesOf(Weighting) {
-  static constexpr Name<Weighting> kNames[] = {{Weighting::kAdaHedge, "adahedge"},
-                                               {Weighting::kHedge, "hedge"},
-                                               {Weighting::kAggregating, "aggregating"}};
-  return kNames;
-}
-
-void Mixture::Weights(std::span<const double> state, std::span<double> weights) const {
-  const double rate = weighting_ == Weighting::kHedge ? rate_
-                      : weighting_ == Weighting::kAdaHedge
-                          ? AdaHedge(state[experts_], pace_).Rate(experts_)
-                          : kAggregatingRate;
-  HedgeWeights(Losses(state), rate, weights);
-}
-
-double Mixture::Predict(std::span<const double> weights, std::span<const float> predictions) const {
-  if (weighting_ != Weighting::kAggregating) return Dot(weights, predictions);
-  // The substitution function: halfway between what the mixture would lose at the ends.
-  double at_0 = 0;
-  double at_1 = 0;
-  for (std::size_t i = 0; i < experts_; ++i) {
-    const auto f = static_cast<double>(predictions[i]);
-    at_0 += weights[i] * std::exp(-kAggregatingRate * f * f);
-    at_1 += weights[i] * std::exp(-kAggregatingRate * (1 - f) * (1 - f));
-  }
-  return std::clamp(0.5 + std::log(at_1 / at_0) / (2 * kAggregatingRate), 0.0, 1.0);
-}
-
-void Mixture::Learn(std::span<const double> step_losses, std::span<const double> weights,
-                    std::span<double> state) const {
-  const auto losses = state.first(experts_);
-  if (weighting_ == Weighting::kAdaHedge) {
-    AdaHedge ada(state[experts_], pace_);
-    ada.Learn(step_losses, weights, losses);
-    state[experts_] = ada.mixability_gap();
-  } else {
-    for (std::size_t i = 0; i < experts_; ++i) losses[i] += step_losses[i];
-  }
 }
 
 }  // namespace polykern

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 #include "polykern/core/random_features.h"
 

@@ -1,11 +1,12 @@
-#include "polykern/core/kernel_bank.h"
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
+#include "polykern/core/spectral_draw.h"
 
 namespace polykern {
 namespace {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "polykern/core/random.h"
 
 namespace polykern {
 
@@ -30,9 +29,6 @@ struct Kernel {
 /// k(difference): the exact kernel, in double. For tests and reports, not for speed.
 double KernelValue(const Kernel& kernel, std::span<const double> difference);
 
-/// Draws one frequency rho from the kernel's spectral density into `rho`.
-void DrawFrequency(const Kernel& kernel, Random& random, std::span<double> rho);
-
 /// True if the spectral density depends on ||rho|| alone; only then can features be orthogonal.
 bool IsIsotropic(KernelKind kind);
 
@@ -48,5 +44,58 @@ std::string KernelText(const Kernel& kernel);
 
 /// All names MakeDictionary knows.
 std::span<const std::string_view> DictionaryNames();
+
+/// How the frequencies of one kernel relate to each other.
+enum class Draw {
+  kIndependent,  ///< D independent draws
+  kOrthogonal,   ///< directions orthogonal in blocks of d: less variance for isotropic kernels
+  kShared,       ///< Gaussian kernels: one draw for all, divided by each kernel's length, so that
+                 ///< a projection serves every kernel
+};
+
+/// N kernels with D frequencies each in d dimensions: everything that server and clients must
+/// share to speak of the same features. They share it by seed; the numbers are never sent.
+/// Immutable after construction: any number of threads may use it.
+class KernelBank {
+ public:
+  /// Draws the frequencies. The same arguments give the same bits on every IEEE machine.
+  /// Throws Error if a kernel of the dictionary cannot have orthogonal features or a shared draw.
+  KernelBank(std::span<const Kernel> dictionary, std::size_t dimension, std::size_t features,
+             std::uint64_t seed, Draw draw = Draw::kIndependent);
+
+  /// Takes frequencies as they are: kernels x features x dimension, all sizes positive.
+  KernelBank(std::vector<float> frequencies, std::size_t kernels, std::size_t features,
+             std::size_t dimension);
+
+  std::size_t kernels() const { return kernels_; }            ///< N
+  std::size_t features() const { return features_; }          ///< D
+  std::size_t dimension() const { return dimension_; }        ///< d
+  std::size_t feature_size() const { return 2 * features_; }  ///< F = 2D, the length of z_i
+
+  /// rho_i1 .. rho_iD of kernel i, one after the other.
+  std::span<const float> Frequencies(std::size_t kernel) const {
+    return {frequencies_.data() + kernel * features_ * dimension_, features_ * dimension_};
+  }
+
+  /// Draw::kShared: the one draw, features x dimension, of which kernel i has Scales()[i] times as
+  /// much; otherwise empty.
+  std::span<const float> SharedFrequencies() const { return shared_; }
+  std::span<const float> Scales() const { return scales_; }
+
+  /// max_j ||rho_ij||, rounded up a little: bounds every angle of kernel i by this times ||x||.
+  float LongestFrequency(std::size_t kernel) const { return longest_[kernel]; }
+
+ private:
+  void DrawShared(std::span<const Kernel> dictionary, std::uint64_t seed);
+  void MeasureFrequencies();
+
+  std::size_t kernels_;
+  std::size_t features_;
+  std::size_t dimension_;
+  std::vector<float> frequencies_;
+  std::vector<float> shared_;
+  std::vector<float> scales_;
+  std::vector<float> longest_;
+};
 
 }  // namespace polykern

@@ -10,7 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/random.h"
+#include "polykern/core/spectral_draw.h"
 
 namespace polykern {
 namespace {

@@ -17,6 +17,13 @@ struct Spread {
 };
 Spread SpreadOf(std::span<const double> values);
 
+/// How well a client has predicted since it was started.
+struct ClientReport {
+  std::uint64_t predictions = 0;  ///< whose labels it has learnt from
+  double squared_error = 0;       ///< their mean, of scaled labels
+  double regret = 0;              ///< against its best kernel in hindsight
+};
+
 /// Running totals of some clients: squared errors, losses, and the losses of each kernel, which
 /// regret (14) is measured against. Clients are independent: threads may record different ones.
 class Scoreboard {

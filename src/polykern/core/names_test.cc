@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "polykern/core/experts.h"
 #include "polykern/core/losses.h"
 
 namespace polykern {
@@ -37,7 +36,7 @@ TEST(Names, AreKnownByEveryLetter) {
 
 template <typename Enum>
 class EveryNamedEnum : public testing::Test {};
-using NamedEnums = testing::Types<Season, LossKind, Weighting>;
+using NamedEnums = testing::Types<Season, LossKind>;
 TYPED_TEST_SUITE(EveryNamedEnum, NamedEnums);
 
 TYPED_TEST(EveryNamedEnum, HasOneNameForEachValueAndOneValueForEachName) {

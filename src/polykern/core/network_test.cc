@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/core/random.h"
+
 namespace polykern {
 namespace {
 

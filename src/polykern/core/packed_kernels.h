@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 

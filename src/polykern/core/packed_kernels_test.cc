@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "polykern/core/kernels.h"
+
 namespace polykern {
 namespace {
 

@@ -90,10 +90,6 @@ double NormalQuantile(double u) {
 Random::Random(std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint64_t b)
     : counter_{0, b, a, static_cast<std::uint64_t>(purpose)}, seed_(seed) {}
 
-std::uint64_t RepetitionSeed(std::uint64_t seed, std::uint64_t repetition) {
-  return Random(seed, Purpose::kRepetition, repetition).Bits();
-}
-
 std::uint64_t Random::Bits() {
   if (used_ == 4) {
     const r123::Philox4x64 philox;

@@ -63,11 +63,6 @@ class Random {
   int used_ = 4;
 };
 
-/// The seed of one repetition's features and draws (Problem::seed), from a user's seed. Mixed, so
-/// that neighbouring seeds and repetitions share nothing. Programs, servers, agents and Python use
-/// repetition 0 where there is but one.
-std::uint64_t RepetitionSeed(std::uint64_t seed, std::uint64_t repetition = 0);
-
 /// The quantile of the standard normal law at u in (0, 1), to about 1e-15 relative.
 double NormalQuantile(double u);
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/feature_scene_testing.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random_features.h"
 #include "polykern/core/tools_testing.h"
 

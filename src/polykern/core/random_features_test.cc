@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/feature_scene_testing.h"
+#include "polykern/core/random.h"
 #include "polykern/core/tools_testing.h"
 
 namespace polykern {

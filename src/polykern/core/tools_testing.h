@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include "polykern/core/kernels.h"
 #include "polykern/core/random_features.h"
 
 namespace polykern {

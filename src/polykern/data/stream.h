@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,6 +40,48 @@ class Stream {
   virtual std::unique_ptr<const Stream> Only(std::size_t /*first*/, std::size_t /*count*/) const {
     return nullptr;
   }
+};
+
+/// Numbers in somebody else's memory, of either width and at any distance from each other. Nothing
+/// is copied; the memory must outlive this and stay as it is.
+struct ArrayView {
+  const std::byte* data = nullptr;
+  bool is_double = false;                   ///< doubles, otherwise floats; aligned
+  std::array<std::ptrdiff_t, 3> strides{};  ///< bytes from one to the next: step, client, column
+
+  double At(std::size_t step, std::size_t client, std::size_t column = 0) const;
+  /// `count` numbers of one row, as floats.
+  void CopyRow(std::size_t step, std::size_t client, std::span<float> row) const;
+};
+
+struct ArrayShape {
+  std::size_t steps = 0;
+  std::size_t clients = 0;
+  std::size_t dimension = 0;
+};
+
+/// What every client sees at every step, from arrays of a program: x steps x clients x dimension,
+/// y steps x clients. All clients are at one site. Any number of threads may read it.
+class ArrayStream : public Stream {
+ public:
+  /// present: steps x clients, 0 where a client has no sample; empty: they always have.
+  ArrayStream(const ArrayShape& shape, const ArrayView& x, const ArrayView& y,
+              std::span<const std::uint8_t> present = {});
+
+  std::size_t clients() const override { return shape_.clients; }
+  std::size_t steps() const override { return shape_.steps; }
+  std::size_t dimension() const override { return shape_.dimension; }
+  std::size_t SiteOf(std::size_t) const override { return 0; }
+  std::span<const std::string> site_names() const override { return site_names_; }
+  void Read(std::size_t step, std::size_t first, std::size_t count,
+            SampleBlock& block) const override;
+
+ private:
+  ArrayShape shape_;
+  ArrayView x_;
+  ArrayView y_;
+  std::span<const std::uint8_t> present_;
+  std::vector<std::string> site_names_ = {"all"};
 };
 
 }  // namespace polykern

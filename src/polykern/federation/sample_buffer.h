@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "polykern/algorithms/sample_history.h"
+#include "polykern/algorithms/engine.h"
 
 namespace polykern {
 

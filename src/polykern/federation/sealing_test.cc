@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/core/random.h"

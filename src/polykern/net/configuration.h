@@ -2,14 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/options.h"
-#include "polykern/net/configuration_texts.h"
 
 namespace polykern {
 
@@ -18,6 +17,12 @@ struct ColumnRange {
   std::string name = {};
   double low = 0;
   double high = 1;
+};
+
+/// What a client tells of its data while the ranges are learnt.
+struct ClientRanges {
+  std::vector<double> least = {};     ///< of each input, in order, and last of the label
+  std::vector<double> greatest = {};  ///< likewise
 };
 
 /// What a federation is: server and clients must agree on all of it, or their numbers would not
@@ -41,19 +46,10 @@ struct FederationConfiguration {
   bool ScalesLabels() const { return labels.empty() ? scaling != "none" : labels == "range"; }
 };
 
-/// Of the algorithm's options, those that it uses and that differ from their absent values.
-ConfigurationTexts ToTexts(const FederationConfiguration& configuration);
-
-/// The same configuration, every bit of it, from texts of this version or an earlier one. Throws
-/// Error for a name it does not know, one that is missing, and a value it cannot read.
-FederationConfiguration FromTexts(const ConfigurationTexts& texts);
-
-/// Texts of any version as ToTexts writes them; texts that cannot be read stay as they are.
-ConfigurationTexts Canonical(const ConfigurationTexts& texts);
-
-/// What differs, in words: "seed: 1 -> 2"; empty if nothing does. Texts that mean the same, of
-/// whatever version, do not differ.
-std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts& now);
+/// Names and values: how a federation's configuration is stored and sent. What is not there has its
+/// absent value (algorithms/options.h), so that stores and messages from before an option keep
+/// their meaning.
+using ConfigurationTexts = std::map<std::string, std::string>;
 
 /// The federation's algorithm, with the features that the simulator's first repetition draws.
 /// Throws Error as MakeAlgorithm does, and for a problem without inputs.

@@ -5,6 +5,7 @@
 
 #include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/random_configuration_testing.h"
 
 namespace polykern {

@@ -8,6 +8,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/store/open_store.h"
 
 namespace polykern {

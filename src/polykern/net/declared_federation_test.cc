@@ -13,6 +13,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/io/folder_testing.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/sqlite/sqlite_internal.h"
 #include "polykern/net/store/open_store.h"
 #include "polykern/net/store/store_testing.h"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "polykern/net/configuration_texts.h"
+#include "polykern/net/configuration.h"
 
 namespace polykern {
 

@@ -8,6 +8,8 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/random_configuration_testing.h"
 
 namespace polykern {

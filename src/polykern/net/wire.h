@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "polykern/algorithms/messages.h"
+#include "polykern/core/metrics.h"
 #include "polykern/net/configuration.h"
 
 namespace polykern {
@@ -23,19 +24,6 @@ inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
 struct Hello {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t next_step = 0;  ///< the first step that the client has not answered
-};
-
-/// How well a client has predicted since it was started; since version 2.
-struct ClientReport {
-  std::uint64_t predictions = 0;  ///< whose labels it has learnt from
-  double squared_error = 0;       ///< their mean, of scaled labels
-  double regret = 0;              ///< against its best kernel in hindsight
-};
-
-/// What a client tells of its data while the ranges are learnt; since version 4.
-struct ClientRanges {
-  std::vector<double> least = {};     ///< of each input, in order, and last of the label
-  std::vector<double> greatest = {};  ///< likewise
 };
 
 /// A new step: what changed in the model since the last message on the same connection.
@@ -74,6 +62,7 @@ struct Busy {
 };
 
 /// Updates are those of one client, whose number is left 0: the connection tells who it is.
+/// Reports are there since version 2, ranges since version 4.
 using ClientMessage = std::variant<Hello, Updates, ClientReport, ClientRanges>;
 using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 

@@ -9,10 +9,10 @@
 
 #include "polykern/algorithms/options.h"
 #include "polykern/core/metrics.h"
-#include "polykern/results/client_weights.h"
-#include "polykern/results/traffic.h"
 
 namespace polykern {
+
+class Stream;
 
 /// One row of a comparison: an algorithm and its settings. A plain value, as all here.
 struct Row {
@@ -25,6 +25,44 @@ struct Divergence {
   std::size_t repetition = 0;
   std::size_t step = 0;
   std::string message;
+};
+
+/// What went over the links so far, over all clients and steps. A plain value.
+struct Traffic {
+  std::uint64_t messages = 0;    ///< client-steps
+  std::uint64_t up_numbers = 0;  ///< numbers sent by clients
+  std::uint64_t up_bytes = 0;    ///< numbers, losses and kernel indices, 4 bytes each
+  std::uint64_t down_bytes = 0;  ///< the model and 8 bytes a weight, to all that took part
+  std::uint64_t largest_up = 0;  ///< most numbers one client sent in one step
+
+  void Add(const Traffic& other) {
+    messages += other.messages;
+    up_numbers += other.up_numbers;
+    up_bytes += other.up_bytes;
+    down_bytes += other.down_bytes;
+    largest_up = std::max(largest_up, other.largest_up);
+  }
+};
+
+/// Whose weights a run shows, and when: few enough of both for a file that people look at, however
+/// many clients and steps there are. A plain value.
+struct WeightPlan {
+  static constexpr std::size_t kMostClients = 100;
+  static constexpr std::size_t kMostTraced = 4;
+  static constexpr std::size_t kMostSteps = 60;
+
+  std::vector<std::size_t> clients = {};  ///< evenly from all, ordered by site
+  std::vector<std::size_t> traced = {};   ///< evenly from these: shown over time
+  std::vector<std::size_t> steps = {};    ///< evenly: when the traced ones are shown
+
+  WeightPlan() = default;
+  explicit WeightPlan(const Stream& stream);
+};
+
+/// The weights of a plan's clients in one run, or their mean over several.
+struct ClientWeights {
+  std::vector<double> trace = {};  ///< steps x traced x kernels
+  std::vector<double> last = {};   ///< clients x kernels, after the last step
 };
 
 /// What one repetition of one row gave, of all clients. A plain value.

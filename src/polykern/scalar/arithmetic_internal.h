@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 
 // Formulas in the order of operations that gives the CPU's bits. Pure; never fail.
 namespace polykern::scalar {

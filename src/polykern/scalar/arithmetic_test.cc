@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 #include "polykern/core/tools_testing.h"
 #include "polykern/core/vector_ops.h"
 #include "polykern/scalar/arithmetic_internal.h"

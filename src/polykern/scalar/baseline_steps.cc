@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/paper/perfedavg.h"
 #include "polykern/core/network.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/client_step_internal.h"
 
 namespace polykern::scalar {

@@ -8,6 +8,7 @@
 
 #include "polykern/algorithms/paper/perfedavg.h"
 #include "polykern/core/network.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/step_scene_testing.h"
 
 namespace polykern::scalar {

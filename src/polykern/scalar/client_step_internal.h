@@ -6,6 +6,8 @@
 #include <span>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/engine.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 #include "polykern/scalar/arithmetic_internal.h"
 

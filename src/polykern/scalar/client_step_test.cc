@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/core/random.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/step_scene_testing.h"
 

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <string>
 
+#include "polykern/algorithms/shared/mixture.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/experts_internal.h"
 #include "polykern/scalar/step_scene_testing.h"
 

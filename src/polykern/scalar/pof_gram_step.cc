@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/gram/pof_gram.h"
 #include "polykern/scalar/client_step_internal.h"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <optional>
 
+#include "polykern/algorithms/engine.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/experts_internal.h"
 

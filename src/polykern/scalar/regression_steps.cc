@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/successors/newton_server.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/experts_internal.h"
 #include "polykern/scalar/regressions_internal.h"

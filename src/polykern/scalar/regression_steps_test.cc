@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "polykern/core/kernels.h"
 #include "polykern/scalar/step_scene_testing.h"
 
 namespace polykern::scalar {

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/losses.h"
 #include "polykern/scalar/client_step_internal.h"
 #include "polykern/scalar/experts_internal.h"

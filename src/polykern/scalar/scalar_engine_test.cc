@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"

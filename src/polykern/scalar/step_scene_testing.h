@@ -8,8 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 #include "polykern/scalar/scalar_engine.h"
 
 namespace polykern::scalar {

@@ -9,9 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
 #include "polykern/results/repetition.h"
 #include "polykern/sim/kept_repetitions.h"
 #include "polykern/sim/ranks/rank_groups.h"

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/random.h"
 #include "polykern/data/source.h"
 #include "polykern/data/synthetic.h"
 

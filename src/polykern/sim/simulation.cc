@@ -8,13 +8,33 @@
 #include <limits>
 #include <string>
 
+#include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
 #include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
+#include "polykern/sim/ranks/update_relay.h"
 #include "polykern/sim/stream_history.h"
 #include "polykern/sim/weight_watch.h"
 
 namespace polykern {
+
+/// What the clients that one worker takes through a step add to its results. Sums without an
+/// order, so that they do not depend on who took whom.
+struct alignas(64) Simulation::Totals {
+  DoubleSum squared_error;
+  DoubleSum regret;
+  Traffic traffic;
+  std::uint64_t fingerprint = 0;
+
+  void Add(const Totals& other) {
+    squared_error.Merge(other.squared_error);
+    regret.Merge(other.regret);
+    traffic.Add(other.traffic);
+    fingerprint += other.fingerprint;
+  }
+};
+
 Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
                        Workers& workers, const Options& options)
     : algorithm_(algorithm),
@@ -43,7 +63,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
                 (algorithm.kept_samples() > 0 ? ", or " + OptionName("most_samples") : ""));
   }
   if (ranks_.size() > 1 && coordinator_.Sums().empty()) {
-    relay_.emplace(algorithm.shape(), coordinator_, ranks_, workers.size());
+    relay_ = std::make_unique<UpdateRelay>(algorithm.shape(), coordinator_, ranks_, workers.size());
   }
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
@@ -56,6 +76,10 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
 }
 
 Simulation::~Simulation() = default;
+
+const Broadcast& Simulation::broadcast() const {
+  return relay_ ? relay_->broadcast() : coordinator_.broadcast();
+}
 
 Repetition Simulation::Run(const RunOptions& options) {
   Repetition run;

@@ -4,28 +4,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/engine.h"
-#include "polykern/core/double_sum.h"
 #include "polykern/core/metrics.h"
 #include "polykern/data/stream.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/coordinator.h"
-#include "polykern/results/client_weights.h"
 #include "polykern/results/row.h"
-#include "polykern/results/traffic.h"
-#include "polykern/sim/ranks/communicator.h"
-#include "polykern/sim/ranks/update_relay.h"
 #include "polykern/sim/workers.h"
 
 namespace polykern {
 
+class Communicator;
 class StreamHistory;
+class UpdateRelay;
 
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
@@ -41,8 +37,10 @@ class Simulation {
     double participation = 1;       ///< a client with a sample takes part with this probability
     bool keep_predictions = false;  ///< keep every prediction: steps x clients numbers
     std::span<const double> uniforms =
-        {};                         ///< steps x clients: fixes every draw; empty: from the seed
-    Communicator* ranks = nullptr;  ///< that have the stream's other clients; null: there are none
+        {};  ///< steps x clients: fixes every draw; empty: from the seed
+    /// That have the stream's other clients; null: there are none. Not public: of the program
+    /// alone.
+    Communicator* ranks = nullptr;
     const Engine* engine = &CpuEngine();  ///< that takes the clients through their rounds
   };
 
@@ -76,9 +74,7 @@ class Simulation {
   /// all. Throws Error if nobody took part in any step.
   Repetition Run(const RunOptions& options);
 
-  const Broadcast& broadcast() const {
-    return relay_ ? relay_->broadcast() : coordinator_.broadcast();
-  }
+  const Broadcast& broadcast() const;
   const Scoreboard& scores() const { return scores_; }
   const Traffic& traffic() const { return traffic_; }
   /// Per step: the mean squared error over the step's participants, NaN if there were none, and the
@@ -97,28 +93,8 @@ class Simulation {
   void Load(std::span<const double> saved);
 
  private:
-  /// What the clients that one worker takes through a step add to its results. Sums without an
-  /// order, so that they do not depend on who took whom.
-  struct alignas(64) Totals {
-    DoubleSum squared_error;
-    DoubleSum regret;
-    Traffic traffic;
-    std::uint64_t fingerprint = 0;
-
-    void Add(const Totals& other) {
-      squared_error.Merge(other.squared_error);
-      regret.Merge(other.regret);
-      traffic.Add(other.traffic);
-      fingerprint += other.fingerprint;
-    }
-  };
-  /// Of this rank's clients at the end of a run.
-  struct OwnScores {
-    DoubleSum squared_error;
-    std::size_t over_bound = 0;
-    bool unit_losses = true;
-    std::vector<double> regret = {};
-  };
+  struct Totals;     // of a step
+  struct OwnScores;  // of a run
 
   // The parts of a step.
   SampleBlock& Read(std::size_t first, SampleBlock& samples) const;
@@ -142,7 +118,7 @@ class Simulation {
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
   Coordinator coordinator_;
-  std::optional<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
+  std::unique_ptr<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
   Scoreboard scores_;
   Traffic traffic_;
   std::uint64_t fingerprint_ = 0;

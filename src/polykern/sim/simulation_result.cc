@@ -5,8 +5,10 @@
 #include <iterator>
 #include <string>
 
+#include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
 #include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
 #include "polykern/sim/simulation.h"
 
@@ -37,6 +39,14 @@ Traffic SumOver(Communicator& ranks, const Traffic& own) {
 }
 
 }  // namespace
+
+/// Of this rank's clients at the end of a run.
+struct Simulation::OwnScores {
+  DoubleSum squared_error;
+  std::size_t over_bound = 0;
+  bool unit_losses = true;
+  std::vector<double> regret = {};
+};
 
 Simulation::OwnScores Simulation::ScoreClients(double rate) const {
   OwnScores own;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "polykern/algorithms/sample_history.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/data/stream.h"
 
 namespace polykern {

@@ -5,7 +5,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/federation/client.h"
-#include "polykern/results/client_weights.h"
+#include "polykern/results/row.h"
 
 namespace polykern {
 

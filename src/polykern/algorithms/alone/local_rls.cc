@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/mixture.h"
 #include "polykern/algorithms/shared/summing_server.h"
-#include "polykern/core/experts.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

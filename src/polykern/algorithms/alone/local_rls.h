@@ -4,6 +4,7 @@
 #include <span>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 

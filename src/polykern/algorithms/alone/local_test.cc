@@ -1,6 +1,7 @@
 #include "polykern/algorithms/alone/local.h"
 
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

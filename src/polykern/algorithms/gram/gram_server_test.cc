@@ -2,9 +2,12 @@
 
 #include <cmath>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_sums.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {

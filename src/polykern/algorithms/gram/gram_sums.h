@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_grid.h"
-#include "polykern/algorithms/sample_history.h"
 #include "polykern/algorithms/shared/cohort_features.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/normal_equations.h"
 #include "polykern/core/packed_kernels.h"
 

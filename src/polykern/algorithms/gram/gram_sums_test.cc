@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_server.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {

@@ -6,13 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/gram/gram_server.h"
 #include "polykern/algorithms/gram/gram_sums.h"
 #include "polykern/algorithms/gram/pending_samples.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/mixture.h"
 #include "polykern/algorithms/shared/private_experts.h"
-#include "polykern/core/experts.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/gram/gram_schedule.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

@@ -11,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_schedule.h"
 #include "polykern/algorithms/gram/gram_sums.h"
 #include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {

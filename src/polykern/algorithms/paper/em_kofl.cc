@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/cohort_features.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/random.h"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random.h"

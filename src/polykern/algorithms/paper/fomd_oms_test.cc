@@ -1,6 +1,7 @@
 #include "polykern/algorithms/paper/fomd_oms.h"
 
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 
 namespace polykern {

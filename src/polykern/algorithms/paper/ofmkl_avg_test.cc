@@ -1,6 +1,7 @@
 #include "polykern/algorithms/paper/ofmkl_avg.h"
 
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

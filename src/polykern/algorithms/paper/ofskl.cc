@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "polykern/algorithms/paper/every_kernel.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 

@@ -3,9 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/error.h"
 #include "polykern/core/network.h"
+#include "polykern/core/random.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {

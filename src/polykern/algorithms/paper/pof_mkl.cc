@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/kernel_draw.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random_features.h"

@@ -2,8 +2,10 @@
 
 #include <functional>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 namespace {

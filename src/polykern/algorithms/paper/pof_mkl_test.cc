@@ -10,8 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 
 namespace polykern {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "polykern/algorithms/cohort_step.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/losses.h"
 #include "polykern/core/random_features.h"
 

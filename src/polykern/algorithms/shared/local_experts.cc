@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {

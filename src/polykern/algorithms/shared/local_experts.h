@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "polykern/algorithms/shared/cohort_features.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/recursive_least_squares.h"
 
 namespace polykern {

@@ -1,5 +1,7 @@
 #include "polykern/algorithms/shared/private_experts.h"
 
+#include "polykern/algorithms/engine.h"
+
 namespace polykern {
 
 void PrivateExperts::Predict(const Samples& samples, std::span<double> predictions) {

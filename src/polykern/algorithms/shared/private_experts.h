@@ -4,9 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/cohort_features.h"
 #include "polykern/algorithms/shared/local_experts.h"
-#include "polykern/core/experts.h"
+#include "polykern/algorithms/shared/mixture.h"
 #include "polykern/core/losses.h"
 
 namespace polykern {

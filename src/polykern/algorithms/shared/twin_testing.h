@@ -18,7 +18,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/options.h"
-#include "polykern/core/kernel_bank.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 
 namespace polykern::twin {

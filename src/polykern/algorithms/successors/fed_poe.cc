@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "polykern/algorithms/alone/local.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/paper/ofmkl_avg.h"
 #include "polykern/core/experts.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {

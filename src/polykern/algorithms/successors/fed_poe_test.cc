@@ -1,5 +1,6 @@
 #include "polykern/algorithms/successors/fed_poe.h"
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 
 namespace polykern {

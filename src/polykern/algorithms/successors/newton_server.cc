@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/normal_equations.h"
 #include "polykern/core/powers.h"
 #include "polykern/core/vector_ops.h"

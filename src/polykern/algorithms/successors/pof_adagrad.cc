@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "polykern/algorithms/paper/pof_mkl.h"
+#include "polykern/core/kernels.h"
 
 namespace polykern {
 

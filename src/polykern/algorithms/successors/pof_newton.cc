@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/kernel_draw.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/mixture.h"
 #include "polykern/algorithms/shared/private_experts.h"
 #include "polykern/algorithms/successors/newton_server.h"
-#include "polykern/core/experts.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random_features.h"
 
 namespace polykern {

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "polykern/algorithms/alone/local_rls.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 
 namespace polykern {

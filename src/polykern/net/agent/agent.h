@@ -1,32 +1,69 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "polykern/core/error.h"
+#include "polykern/core/metrics.h"
 #include "polykern/io/input_position.h"
-#include "polykern/net/agent/agent_link.h"
-#include "polykern/net/agent/agent_status.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/wire.h"
 
 namespace polykern {
 
-class AgentRounds;
+/// How an agent reaches its server.
+struct LinkOptions {
+  std::string server = "127.0.0.1:7433";  ///< HOST:PORT
+  std::string certificates = {};  ///< folder with ca.crt, client.crt, client.key (`pki issue`)
+  bool insecure = false;          ///< no certificates; the server must be insecure, too
+  std::string name = {};          ///< insecure: who this is
+  /// Between attempts: from the first to the last, doubling, each time multiplied by a random
+  /// number between 1/2 and 1.
+  std::chrono::milliseconds first_wait{100};
+  std::chrono::milliseconds longest_wait{10'000};
+  /// Instead, likewise at random, after a refusal: somebody must do something about it first.
+  std::chrono::milliseconds refused_wait{60'000};
+  std::chrono::milliseconds keepalive{10'000};  ///< a silent server is asked whether it is there
+};
 
 struct AgentOptions {
   LinkOptions link = {};
   std::string state = {};  ///< file for what must survive a restart; empty: nothing does
   /// Tells the server how well this agent predicts: mean squared error and regret, nothing else.
   bool report = false;
+};
+
+/// A sample that cannot be learnt from: its numbers would leave the range of the federation's.
+class UnusableSample : public Error {
+ public:
+  using Error::Error;
+};
+
+struct AgentPrediction {
+  double value = 0;        ///< of the scaled label; Loss::Predicted applied
+  std::uint64_t step = 0;  ///< of the model it was made with
+};
+
+struct AgentStatus {
+  bool ready = false;  ///< there is a model to predict with
+  /// Above 0: there is none before ranges are learnt, and the server wants those of so many samples
+  /// (Agent::TellRanges).
+  std::uint64_t learn_ranges = 0;
+  bool connected = false;      ///< and welcomed
+  bool finished = false;       ///< the server takes no more updates
+  std::uint64_t step = 0;      ///< of the newest model
+  std::uint64_t client = 0;    ///< its number
+  std::uint64_t learnt = 0;    ///< labels learnt since the agent began
+  std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already
+  std::uint64_t clipped = 0;   ///< learnt labels that were outside their range
+  std::uint64_t rejected = 0;  ///< updates the server did not take
+  ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
+  std::string trouble = {};    ///< why the last connection ended; empty while connected
+  /// Why it cannot connect before somebody has done something about it; unset: it may.
+  std::optional<Error> failure = {};
 };
 
 /// One client of a federation, beside its data: predicts at once, learns when the label comes, and
@@ -51,10 +88,10 @@ struct AgentOptions {
 /// Any thread may call anything, but Learn belongs to the Predict before it: one thread for both.
 /// The constructor throws Error for certificates or a state file that cannot be used; what other
 /// calls throw is said there. One agent per state file.
-class Agent : private AgentLink::Handler {
+class Agent {
  public:
   explicit Agent(const AgentOptions& options);
-  ~Agent() override;
+  ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -93,27 +130,8 @@ class Agent : private AgentLink::Handler {
   AgentStatus status() const;
 
  private:
-  std::string Greet() override;
-  bool Received(std::string_view bytes) override;
-  AgentLink::NextAttempt Lost(const std::string& why, bool refused) override;
-  void Take(const Welcome& welcome);
-  void Take(const ModelChange& change);
-  void Take(const Verdict& verdict);
-  void Take(const Busy& busy) { busy_ = busy; }
-  bool WaitFor(std::chrono::milliseconds time, const std::function<bool()>& holds);
-  void RequireModel() const;
-
-  const std::string path_;
-  const bool report_;
-  mutable std::mutex mutex_;  // for all that follows, but the link
-  std::condition_variable changed_;
-  std::unique_ptr<AgentRounds> rounds_;
-  bool connected_ = false;
-  std::uint32_t version_ = 0;        // of the protocol, on the connection of now
-  Busy busy_;                        // the server's last word on it, if it said so
-  std::string trouble_;              // AgentStatus::trouble
-  std::optional<Error> failure_;     // AgentStatus::failure
-  std::unique_ptr<AgentLink> link_;  // last: its threads end first
+  class Session;
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace polykern

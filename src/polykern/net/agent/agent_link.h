@@ -5,21 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace polykern {
+#include "polykern/net/agent/agent.h"
 
-struct LinkOptions {
-  std::string server = "127.0.0.1:7433";  ///< HOST:PORT
-  std::string certificates = {};  ///< folder with ca.crt, client.crt, client.key (`pki issue`)
-  bool insecure = false;          ///< no certificates; the server must be insecure, too
-  std::string name = {};          ///< insecure: who this is
-  /// Between attempts: from the first to the last, doubling, each time multiplied by a random
-  /// number between 1/2 and 1.
-  std::chrono::milliseconds first_wait{100};
-  std::chrono::milliseconds longest_wait{10'000};
-  /// Instead, likewise at random, after a refusal: somebody must do something about it first.
-  std::chrono::milliseconds refused_wait{60'000};
-  std::chrono::milliseconds keepalive{10'000};  ///< a silent server is asked whether it is there
-};
+namespace polykern {
 
 /// An agent's connection to its server: connects, and connects again, until destroyed, even if the
 /// server will not have it: certificates are read again each time, and may be better then. A

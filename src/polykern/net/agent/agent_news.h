@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "polykern/net/agent/agent_status.h"
+#include "polykern/net/agent/agent.h"
 
 namespace polykern {
 

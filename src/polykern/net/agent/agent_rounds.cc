@@ -6,7 +6,9 @@
 #include <utility>
 #include <variant>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
 
 namespace polykern {

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
 #include "polykern/core/metrics.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/sample_buffer.h"
 #include "polykern/io/input_position.h"
+#include "polykern/net/agent/agent.h"
 #include "polykern/net/agent/agent_state.h"
-#include "polykern/net/agent/agent_status.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/wire.h"
 

@@ -10,6 +10,8 @@
 
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/configuration_texts.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 namespace {

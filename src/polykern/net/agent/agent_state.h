@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "polykern/algorithms/sample_history.h"
+#include "polykern/algorithms/engine.h"
 #include "polykern/io/input_position.h"
 #include "polykern/net/configuration.h"
 

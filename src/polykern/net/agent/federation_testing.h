@@ -7,6 +7,7 @@
 
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/server/server.h"

@@ -5,6 +5,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/load/load_client_internal.h"
 
 namespace polykern {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/net/agent/federation_testing.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/load/load_client_internal.h"
 #include "polykern/net/pki/client_identity.h"
 

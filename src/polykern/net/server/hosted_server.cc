@@ -1,6 +1,7 @@
 #include "polykern/net/server/hosted_server.h"
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/store/open_store.h"
 
 namespace polykern {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/io/folder_testing.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/store/open_store.h"
 
 namespace polykern {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/version_2.h"
 
 namespace polykern {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/net/configuration_texts.h"
+#include "polykern/net/wire.h"
+
 namespace polykern {
 namespace {
 

@@ -10,6 +10,7 @@
 
 #include "polykern/core/random.h"
 #include "polykern/net/server/rounds_testing.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 namespace {

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds_testing.h"
 #include "polykern/net/version_2.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 namespace {

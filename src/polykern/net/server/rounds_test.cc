@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "polykern/io/file_size_limit_testing.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds_testing.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 namespace {

@@ -10,8 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "polykern/io/folder_testing.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/store/open_store.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
 

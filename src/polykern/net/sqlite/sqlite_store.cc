@@ -14,6 +14,7 @@
 #include "polykern/io/checksum.h"
 #include "polykern/io/file_lock.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/sqlite/store_format_internal.h"
 
 namespace polykern {

@@ -1,3 +1,5 @@
+#include "polykern/algorithms/shared/mixture.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random.h"

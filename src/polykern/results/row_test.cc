@@ -1,4 +1,4 @@
-#include "polykern/results/client_weights.h"
+#include "polykern/results/row.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,6 +38,17 @@ TEST(WeightPlan, OrdersItsClientsBySiteAndNamesEachOnce) {
     before = fleet.SiteOf(client);
   }
   EXPECT_THAT(plan.steps, ElementsAre(1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(Traffic, AddsUpEverythingButTheLargest) {
+  Traffic sum;
+  sum.Add({1, 2, 3, 4, 7});
+  sum.Add({10, 20, 30, 40, 5});
+  EXPECT_EQ(sum.messages, 11U);
+  EXPECT_EQ(sum.up_numbers, 22U);
+  EXPECT_EQ(sum.up_bytes, 33U);
+  EXPECT_EQ(sum.down_bytes, 44U);
+  EXPECT_EQ(sum.largest_up, 7U);
 }
 
 }  // namespace

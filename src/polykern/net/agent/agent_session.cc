@@ -1,10 +1,17 @@
-#include "polykern/net/agent/agent.h"
-
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string_view>
 #include <utility>
 #include <variant>
 
+#include "polykern/net/agent/agent.h"
+#include "polykern/net/agent/agent_link.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
 #include "polykern/net/agent/agent_state.h"
+#include "polykern/net/wire.h"
+
+// What is behind an Agent. A file of its own, since what it is made of needs agent.h.
 
 namespace polykern {
 namespace {
@@ -22,14 +29,54 @@ std::unique_ptr<AgentRounds> BeginOrResume(const std::string& path) {
 
 }  // namespace
 
-Agent::Agent(const AgentOptions& options)
+/// An agent's rounds, and its link to the server; any thread may call anything.
+class Agent::Session final : private AgentLink::Handler {
+ public:
+  explicit Session(const AgentOptions& options);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  bool WaitFor(std::chrono::milliseconds time, bool (AgentRounds::*holds)() const);
+  FederationConfiguration configuration() const;
+  std::optional<FederationConfiguration> learning_ranges() const;
+  void TellRanges(const ClientRanges& ranges);
+  AgentPrediction Predict(std::span<const float> x);
+  bool Learn(double y, const InputPosition& position, bool clipped);
+  InputPosition position() const;
+  AgentStatus status() const;
+
+ private:
+  std::string Greet() override;
+  bool Received(std::string_view bytes) override;
+  AgentLink::NextAttempt Lost(const std::string& why, bool refused) override;
+  void Take(const Welcome& welcome);
+  void Take(const ModelChange& change);
+  void Take(const Verdict& verdict);
+  void Take(const Busy& busy) { busy_ = busy; }
+  void RequireModel() const;
+
+  const std::string path_;
+  const bool report_;
+  mutable std::mutex mutex_;  // for all that follows, but the link
+  std::condition_variable changed_;
+  std::unique_ptr<AgentRounds> rounds_;
+  bool connected_ = false;
+  std::uint32_t version_ = 0;        // of the protocol, on the connection of now
+  Busy busy_;                        // the server's last word on it, if it said so
+  std::string trouble_;              // AgentStatus::trouble
+  std::optional<Error> failure_;     // AgentStatus::failure
+  std::unique_ptr<AgentLink> link_;  // last: its threads end first
+};
+
+Agent::Session::Session(const AgentOptions& options)
     : path_(options.state), report_(options.report), rounds_(BeginOrResume(options.state)) {
   const std::lock_guard lock(mutex_);  // its threads may need link_ at once
   link_ = OpenAgentLink(options.link, *this);
 }
 
 /// What was learnt since the last answer waits for the next one, in the next process as well.
-Agent::~Agent() {
+Agent::Session::~Session() {
   link_.reset();
   if (path_.empty()) return;
   try {
@@ -40,12 +87,12 @@ Agent::~Agent() {
 
 // The link's side.
 
-std::string Agent::Greet() {
+std::string Agent::Session::Greet() {
   const std::lock_guard lock(mutex_);
   return Encode(rounds_->hello());
 }
 
-bool Agent::Received(std::string_view bytes) {
+bool Agent::Session::Received(std::string_view bytes) {
   try {
     const ServerMessage message = DecodeServerMessage(bytes);
     const std::lock_guard lock(mutex_);
@@ -64,7 +111,7 @@ bool Agent::Received(std::string_view bytes) {
   }
 }
 
-void Agent::Take(const Welcome& welcome) {
+void Agent::Session::Take(const Welcome& welcome) {
   std::string again = rounds_->Take(welcome);
   version_ = welcome.version;
   connected_ = true;
@@ -72,17 +119,17 @@ void Agent::Take(const Welcome& welcome) {
   if (!again.empty()) link_->Send(std::move(again));
 }
 
-void Agent::Take(const ModelChange& change) {
+void Agent::Session::Take(const ModelChange& change) {
   if (!connected_) throw Error("a model came before the welcome");
   rounds_->Take(change);
 }
 
-void Agent::Take(const Verdict& verdict) {
+void Agent::Session::Take(const Verdict& verdict) {
   std::string wrong = rounds_->Take(verdict);
   if (!wrong.empty()) trouble_ = std::move(wrong);
 }
 
-AgentLink::NextAttempt Agent::Lost(const std::string& why, bool refused) {
+AgentLink::NextAttempt Agent::Session::Lost(const std::string& why, bool refused) {
   const std::lock_guard lock(mutex_);
   const Busy busy = std::exchange(busy_, {});
   connected_ = false;
@@ -96,53 +143,45 @@ AgentLink::NextAttempt Agent::Lost(const std::string& why, bool refused) {
 
 // The user's side.
 
-bool Agent::WaitFor(std::chrono::milliseconds time, const std::function<bool()>& holds) {
+bool Agent::Session::WaitFor(std::chrono::milliseconds time, bool (AgentRounds::*holds)() const) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [&] { return failure_ || holds(); });
+  changed_.wait_for(lock, time, [&] { return failure_ || ((*rounds_).*holds)(); });
   if (failure_) throw *failure_;
-  return holds();
+  return ((*rounds_).*holds)();
 }
 
-bool Agent::WaitForStep(std::chrono::milliseconds time) {
-  return WaitFor(time, [this] { return rounds_->HasStep(); });
-}
-
-bool Agent::WaitUntilCounted(std::chrono::milliseconds time) {
-  return WaitFor(time, [this] { return rounds_->IsCounted(); });
-}
-
-void Agent::RequireModel() const {
+void Agent::Session::RequireModel() const {
   if (rounds_->has_model()) return;
   throw failure_.value_or(Error(rounds_->learning_ranges() == nullptr
                                     ? "no model has come from the server yet"
                                     : "the federation learns its ranges; there is no model yet"));
 }
 
-FederationConfiguration Agent::configuration() const {
+FederationConfiguration Agent::Session::configuration() const {
   const std::lock_guard lock(mutex_);
   RequireModel();
   return rounds_->configuration();
 }
 
-std::optional<FederationConfiguration> Agent::learning_ranges() const {
+std::optional<FederationConfiguration> Agent::Session::learning_ranges() const {
   const std::lock_guard lock(mutex_);
   const FederationConfiguration* learning = rounds_->learning_ranges();
   return learning != nullptr ? std::optional(*learning) : std::nullopt;
 }
 
-void Agent::TellRanges(const ClientRanges& ranges) {
+void Agent::Session::TellRanges(const ClientRanges& ranges) {
   const std::lock_guard lock(mutex_);
   std::string message = rounds_->Tell(ranges);
   if (connected_ && !message.empty()) link_->Send(std::move(message));
 }
 
-AgentPrediction Agent::Predict(std::span<const float> x) {
+AgentPrediction Agent::Session::Predict(std::span<const float> x) {
   const std::lock_guard lock(mutex_);
   RequireModel();
   return rounds_->Predict(x);
 }
 
-bool Agent::Learn(double y, const InputPosition& position, bool clipped) {
+bool Agent::Session::Learn(double y, const InputPosition& position, bool clipped) {
   const std::lock_guard lock(mutex_);
   AgentRounds::Keep keep;
   if (!path_.empty()) keep = [this](const AgentState& state) { WriteAgentState(path_, state); };
@@ -156,18 +195,51 @@ bool Agent::Learn(double y, const InputPosition& position, bool clipped) {
   return learnt.learnt;
 }
 
-InputPosition Agent::position() const {
+InputPosition Agent::Session::position() const {
   const std::lock_guard lock(mutex_);
   return rounds_->position();
 }
 
-AgentStatus Agent::status() const {
+AgentStatus Agent::Session::status() const {
   const std::lock_guard lock(mutex_);
   AgentStatus status = rounds_->status();
   status.connected = connected_;
   status.trouble = trouble_;
   status.failure = failure_;
   return status;
+}
+
+// The agent itself.
+
+Agent::Agent(const AgentOptions& options) : session_(std::make_unique<Session>(options)) {}
+Agent::~Agent() = default;
+
+bool Agent::WaitForStep(std::chrono::milliseconds time) {
+  return session_->WaitFor(time, &AgentRounds::HasStep);
+}
+bool Agent::WaitUntilCounted(std::chrono::milliseconds time) {
+  return session_->WaitFor(time, &AgentRounds::IsCounted);
+}
+FederationConfiguration Agent::configuration() const {
+  return session_->configuration();
+}
+std::optional<FederationConfiguration> Agent::learning_ranges() const {
+  return session_->learning_ranges();
+}
+void Agent::TellRanges(const ClientRanges& ranges) {
+  session_->TellRanges(ranges);
+}
+AgentPrediction Agent::Predict(std::span<const float> x) {
+  return session_->Predict(x);
+}
+bool Agent::Learn(double y, const InputPosition& position, bool clipped) {
+  return session_->Learn(y, position, clipped);
+}
+InputPosition Agent::position() const {
+  return session_->position();
+}
+AgentStatus Agent::status() const {
+  return session_->status();
 }
 
 }  // namespace polykern

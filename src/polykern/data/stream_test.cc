@@ -1,4 +1,4 @@
-#include "polykern/data/array_stream.h"
+#include "polykern/data/stream.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,10 @@
-#include "polykern/results/client_weights.h"
+#include "polykern/results/row.h"
 
 #include <algorithm>
 #include <numeric>
 #include <ranges>
+
+#include "polykern/data/stream.h"
 
 namespace polykern {
 namespace {
