@@ -12,18 +12,36 @@ GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
       last_learnt_(static_cast<double>(expected.samples)),
       last_unknowns_(static_cast<double>(expected.unknowns)),
       samples_(grid.experts()),
-      weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {
-  for (std::size_t expert = 0; expert < grid.experts(); ++expert) {
-    deepest_ = std::max(deepest_, static_cast<double>(grid.NumbersOf(expert)));
-  }
-}
+      tokens_(grid.experts()),
+      weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {}
 
-void GramSchedule::Learnt(const SampleCount& fresh) {
+void GramSchedule::Learnt(const SampleCount& fresh, std::span<const std::uint32_t> turn) {
   last_learnt_ = static_cast<double>(fresh.samples);
   last_unknowns_ = static_cast<double>(fresh.unknowns);
   learnt_ += last_learnt_;
   unknowns_ += last_unknowns_;
-  disclosure_ = std::min(disclosure_ + rules_.disclosure * last_unknowns_, deepest_);
+  for (double& tokens : tokens_) tokens += rules_.disclosure * last_unknowns_;
+  for (const std::uint32_t expert : turn) {
+    tokens_[expert] = 0;
+    for (std::size_t e = expert; grid_.HasSmaller(e); --e) tokens_[e - 1] = 0;
+  }
+}
+
+bool GramSchedule::Covers(const SampleCount& fresh) const {
+  return *std::ranges::min_element(tokens_) +
+             rules_.disclosure * static_cast<double>(fresh.unknowns) >=
+         0;
+}
+
+/// The windows of all experts end now, so older samples are in fewer of them: their tokens are
+/// spent first. An expert with a longer window lost them all; one with a shorter window has at most
+/// what is left of all.
+void GramSchedule::Pay(std::size_t expert) {
+  const auto numbers = static_cast<double>(grid_.NumbersOf(expert));
+  const double had = tokens_[expert];
+  for (double& tokens : tokens_) {
+    tokens = tokens >= had ? tokens - numbers : std::min(tokens, had - numbers);
+  }
 }
 
 void GramSchedule::Released(std::size_t expert, double samples, std::span<const double> weights) {
@@ -48,16 +66,16 @@ double GramSchedule::Priority(std::size_t expert, double pending) const {
 
 std::vector<std::uint32_t> GramSchedule::NextTurn() {
   std::vector<std::uint32_t> turn;
-  std::vector<bool> asked(grid_.experts());
+  std::vector<bool> asked(grid_.kernels());
   uplink_ = std::min(uplink_ + rules_.budget, rules_.burst * rules_.budget);
-  const double coming = rules_.disclosure * last_unknowns_;
+  const double coming = learnt_ > 0 ? 0 : rules_.disclosure * last_unknowns_;
   const double all = learnt_ + last_learnt_;
   const double unknowns_each = all > 0 ? (unknowns_ + last_unknowns_) / all : 0;
   for (;;) {
     std::size_t best = 0;
     double highest = 0;
     for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
-      if (asked[expert]) continue;
+      if (asked[grid_.KernelOf(expert)]) continue;
       const double pending = all - samples_[expert];
       const auto numbers = static_cast<double>(grid_.NumbersOf(expert));
       if (numbers > rules_.disclosure * pending * unknowns_each) continue;
@@ -68,35 +86,31 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
       }
     }
     const auto numbers = static_cast<double>(grid_.NumbersOf(best));
-    if (highest <= 0 || numbers > uplink_ || numbers > std::min(disclosure_ + coming, deepest_)) {
-      break;
-    }
+    if (highest <= 0 || numbers > uplink_ || numbers > tokens_[best] + coming) break;
     uplink_ -= numbers;
-    disclosure_ -= numbers;
+    Pay(best);
     turn.push_back(static_cast<std::uint32_t>(best));
-    for (std::size_t e = best + 1; e-- > 0;) {
-      asked[e] = true;
-      if (!grid_.HasSmaller(e)) break;
-    }
+    asked[grid_.KernelOf(best)] = true;  // a larger size of it would hold the same sums again
   }
   std::ranges::sort(turn);
   return turn;
 }
 
 void GramSchedule::Save(std::span<double> saved) const {
-  const double numbers[] = {uplink_, disclosure_, learnt_, unknowns_, last_learnt_, last_unknowns_};
+  const double numbers[] = {uplink_, learnt_, unknowns_, last_learnt_, last_unknowns_};
   static_assert(std::size(numbers) == kNumbers);
   auto to = std::ranges::copy(numbers, saved.begin()).out;
-  to = std::ranges::copy(samples_, to).out;
-  std::ranges::copy(weights_, to);
+  for (const auto* each : {&samples_, &tokens_, &weights_}) to = std::ranges::copy(*each, to).out;
 }
 
 void GramSchedule::Load(std::span<const double> saved) {
-  double* const numbers[] = {&uplink_,   &disclosure_,  &learnt_,
-                             &unknowns_, &last_learnt_, &last_unknowns_};
+  double* const numbers[] = {&uplink_, &learnt_, &unknowns_, &last_learnt_, &last_unknowns_};
   for (std::size_t i = 0; i < kNumbers; ++i) *numbers[i] = saved[i];
-  std::ranges::copy(saved.subspan(kNumbers, samples_.size()), samples_.begin());
-  std::ranges::copy(saved.subspan(kNumbers + samples_.size(), weights_.size()), weights_.begin());
+  saved = saved.subspan(kNumbers);
+  for (auto* each : {&samples_, &tokens_, &weights_}) {
+    std::ranges::copy(saved.first(each->size()), each->begin());
+    saved = saved.subspan(each->size());
+  }
 }
 
 }  // namespace polykern

@@ -17,49 +17,55 @@ struct GramRules {
   double exploration = 0.05;
 };
 
-/// Whose sums the clients send, and when. Two buckets allow it: the uplink's, into which a budget
-/// flows with every step, and that of disclosure, into which every sample's unknowns flow. What is
-/// sent is taken out of both. The next expert is the one with the most weight times news, as soon
-/// as both can pay for it. Pure: the same calls give the same bits. One thread.
+/// Whose sums the clients send, and when. Two things allow a sum. The uplink's bucket, into which a
+/// budget flows with every step, can pay for its numbers; and so can the samples that are in it:
+/// each brings `disclosure` tokens for each of its unknowns, and no token is spent twice. So the
+/// sums over any set of samples have at most `disclosure` numbers for each of their unknowns, if
+/// all clients that learnt from them send. The next expert is the one with the most weight times
+/// news, as soon as it can be paid for; of a kernel one size at a time, since a larger one has the
+/// sums of the smaller ones. Pure: the same calls give the same bits. One thread.
 class GramSchedule {
  public:
   /// A sum over fewer samples is not asked for.
   static constexpr double kLeastSamples = 32;
 
-  /// `expected`: in the first step.
+  /// `expected`: in the first step. It alone counts on samples that it has not heard of.
   GramSchedule(const GramGrid& grid, const GramRules& rules, const SampleCount& expected = {});
 
-  /// A step ended in which the clients learnt from so many samples more.
-  void Learnt(const SampleCount& fresh);
+  /// Can the last turn be paid for if the clients learnt from so many samples more? If not, its
+  /// sums must not be released.
+  bool Covers(const SampleCount& fresh) const;
+  /// A step ended in which the clients learnt from so many samples more, which are in the sums of
+  /// its turn.
+  void Learnt(const SampleCount& fresh, std::span<const std::uint32_t> turn);
   /// The sums of an expert came, over so many samples that it did not have; with them the sum of
   /// the clients' weights.
   void Released(std::size_t expert, double samples, std::span<const double> weights);
-  /// What the next step asks for, upwards: expects as many samples in it as in the last one. To be
-  /// called once per step.
+  /// What the next step asks for, upwards. To be called once per step.
   std::vector<std::uint32_t> NextTurn();
 
   /// Samples in an expert's sums; 0: it never had a turn.
   double Samples(std::size_t expert) const { return samples_[expert]; }
 
-  static std::size_t SavedSize(const GramGrid& grid) { return kNumbers + 2 * grid.experts(); }
+  static std::size_t SavedSize(const GramGrid& grid) { return kNumbers + 3 * grid.experts(); }
   void Save(std::span<double> saved) const;
   void Load(std::span<const double> saved);
 
  private:
-  static constexpr std::size_t kNumbers = 6;
+  static constexpr std::size_t kNumbers = 5;
 
   double Priority(std::size_t expert, double pending) const;
+  void Pay(std::size_t expert);
 
   const GramGrid& grid_;
   GramRules rules_;
-  double deepest_ = 0;  // what the bucket of disclosure holds at most
   double uplink_ = 0;
-  double disclosure_ = 0;
   double learnt_ = 0;
   double unknowns_ = 0;
   double last_learnt_ = 0;  // in the last step
   double last_unknowns_ = 0;
   std::vector<double> samples_;  // per expert: in its sums
+  std::vector<double> tokens_;   // per expert: what is left of those of samples it lacks
   std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
 };
 

@@ -24,13 +24,32 @@ class Played {
   void Step(std::uint64_t samples, std::uint64_t unknowns_each) {
     learnt_ += static_cast<double>(samples);
     for (const std::uint32_t expert : turn) {
-      numbers += static_cast<double>(grid_.NumbersOf(expert));
+      const auto sent = static_cast<double>(grid_.NumbersOf(expert));
+      numbers += sent;
+      released.push_back({sent, since_[expert], steps.size() + 1});
       schedule.Released(expert, learnt_ - schedule.Samples(expert), trust_);
+      for (std::size_t e = expert + 1; e-- > 0;) {
+        since_[e] = steps.size() + 1;
+        if (!grid_.HasSmaller(e)) break;
+      }
     }
-    unknowns += static_cast<double>(samples * unknowns_each);
-    schedule.Learnt({samples, samples * unknowns_each});
+    steps.push_back(static_cast<double>(samples * unknowns_each));
+    unknowns += steps.back();
+    schedule.Learnt({samples, samples * unknowns_each}, turn);
     turn = schedule.NextTurn();
   }
+
+  void Trust(std::size_t expert) {
+    std::ranges::fill(trust_, 0);
+    trust_[expert] = 1;
+  }
+
+  /// A sum over the samples of steps first .. last - 1.
+  struct Sum {
+    double numbers = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
 
  private:
   const GramGrid& grid_;
@@ -40,14 +59,76 @@ class Played {
   std::vector<std::uint32_t> turn;
   double numbers = 0;  ///< sent so far
   double unknowns = 0;
+  std::vector<Sum> released;
+  std::vector<double> steps;  ///< the unknowns of each
 
  private:
   std::vector<double> trust_;
+  std::vector<std::size_t> since_ = std::vector<std::size_t>(grid_.experts());
   double learnt_ = 0;
 };
 
 std::vector<double> Even(const GramGrid& grid) {
   return std::vector<double>(grid.experts(), 1 / static_cast<double>(grid.experts()));
+}
+
+/// The most numbers for each unknown, of sums over the samples of some steps in a row alone. Other
+/// sets of samples are made of such runs, and have no sums that none of these has.
+double MostDisclosed(const Played& played) {
+  double most = 0;
+  for (std::size_t first = 0; first < played.steps.size(); ++first) {
+    std::vector<double> ending(played.steps.size() + 1);  // numbers, by the step before which
+    for (const Played::Sum& sum : played.released) {
+      if (sum.first >= first) ending[sum.last] += sum.numbers;
+    }
+    double unknowns = 0;
+    double numbers = 0;
+    for (std::size_t last = first + 1; last < ending.size(); ++last) {
+      unknowns += played.steps[last - 1];
+      numbers += ending[last];
+      if (numbers > 0) most = std::max(most, numbers / unknowns);
+    }
+  }
+  return most;
+}
+
+TEST(GramSchedule, KeepsDisclosureOverEverySetOfSamples) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed, Purpose::kTest);
+    const GramGrid grid(1 + random.Below(5), GramGrid::kSizes[random.Below(5)]);
+    GramRules rules;
+    rules.burst = 1 + static_cast<double>(random.Below(30));
+    rules.disclosure = 0.1 + random.Uniform();
+    Played played(grid, rules, Even(grid));
+    const std::uint64_t most = 20 + random.Below(200);
+    const std::uint64_t unknowns = 2 + random.Below(30);
+    for (int step = 0; step < 300; ++step) {
+      // Clients come to trust one expert, and then another.
+      if (step % 20 == 0) played.Trust(random.Below(grid.experts()));
+      // Of half of the federations as many clients are there in every step, of others as it falls.
+      played.Step(seed % 2 == 0 ? most : random.Below(most), unknowns);
+    }
+    EXPECT_LE(MostDisclosed(played), rules.disclosure * (1 + 1e-12)) << "seed " << seed;
+  }
+}
+
+TEST(GramSchedule, KeepsDisclosureWhereExpertsAreTrustedAlike) {
+  const GramGrid grid(4, 100);
+  Played played(grid, {}, Even(grid));
+  for (int step = 0; step < 300; ++step) played.Step(142, 6);
+  EXPECT_GT(played.numbers, 0.4 * played.unknowns) << "little is wasted";
+  EXPECT_LE(MostDisclosed(played), 0.5 * (1 + 1e-12));
+}
+
+TEST(GramSchedule, AsksForOneSizeOfAKernelInAStep) {
+  const GramGrid grid(3, 21);
+  Played played(grid, {.budget = 1e6, .disclosure = 50}, Even(grid));
+  for (int step = 0; step < 50; ++step) {
+    played.Step(100, 16);
+    std::vector<int> asked(grid.kernels());
+    for (const std::uint32_t expert : played.turn) ++asked[grid.KernelOf(expert)];
+    EXPECT_THAT(asked, testing::Each(testing::Le(1)));
+  }
 }
 
 TEST(GramSchedule, StaysWithinBothBuckets) {
@@ -114,7 +195,7 @@ TEST(GramSchedule, TakesUpLargerSizesOfWhatIsTrusted) {
 TEST(GramSchedule, GivesSmallerSizesWhatALargerOneHas) {
   const GramGrid grid(2, 21);
   GramSchedule schedule(grid, {});
-  schedule.Learnt({50, 500});
+  schedule.Learnt({50, 500}, {});
   schedule.Released(0, 20, Even(grid));
   schedule.Released(2, 50, Even(grid));
   EXPECT_EQ(schedule.Samples(0), 50);
@@ -132,9 +213,10 @@ TEST(GramSchedule, GoesOnWithTheSameTurnsAfterAStop) {
   GramSchedule again(grid, {});
   again.Load(saved);
   for (int step = 0; step < 40; ++step) {
-    whole.schedule.Learnt({37, 333});
-    again.Learnt({37, 333});
-    EXPECT_EQ(whole.schedule.NextTurn(), again.NextTurn());
+    whole.schedule.Learnt({37, 333}, whole.turn);
+    again.Learnt({37, 333}, whole.turn);
+    whole.turn = whole.schedule.NextTurn();
+    EXPECT_EQ(whole.turn, again.NextTurn());
   }
 }
 

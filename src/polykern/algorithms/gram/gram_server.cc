@@ -113,11 +113,16 @@ class GramServer final : public Server {
     if (participants == 0) return;  // the same turn again
     auto& all = static_cast<GramInbox&>(*inboxes.front());
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
-    // Upwards: of a kernel's sizes the largest comes last, and the smaller ones are part of it.
-    for (std::size_t e = 0; e < experts_.size(); ++e) {
-      if (all.Messages(e) > 0) Release(e, all);
+    if (schedule_.Covers(all.fresh())) {
+      for (std::size_t e = 0; e < experts_.size(); ++e) {
+        if (all.Messages(e) > 0) Release(e, all);
+      }
+    } else {
+      discarded_.push_back("the sums of step " + std::to_string(broadcast_.step - 1) + ": of " +
+                           std::to_string(all.fresh().samples) +
+                           " samples, fewer than expected, they would disclose too much");
     }
-    schedule_.Learnt(all.fresh());
+    schedule_.Learnt(all.fresh(), broadcast_.turn);
     for (const auto& inbox : inboxes) inbox->Clear();
     broadcast_.turn = schedule_.NextTurn();
   }

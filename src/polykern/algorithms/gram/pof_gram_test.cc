@@ -162,7 +162,7 @@ class SlowPofGram {
       for (const Labelled& one : raw_[e]) sums_[e - 1].push_back({Z(e - 1, one.x), one.y - 0.5});
       Learn(e - 1);
     }
-    schedule_.Learnt(fresh);
+    schedule_.Learnt(fresh, turn_);
     turn_ = schedule_.NextTurn();
   }
   void Learn(std::size_t e) {

@@ -457,7 +457,7 @@ std::vector<SeenSum> ReleasedSums(const GramGrid& grid, const GramRules& rules, 
       released.push_back({expert, had, step * clients});
       schedule.Released(expert, static_cast<double>(step * clients - had), trust);
     }
-    schedule.Learnt({clients, clients * kSought});
+    schedule.Learnt({clients, clients * kSought}, turn);
     turn = schedule.NextTurn();
   }
   return released;
