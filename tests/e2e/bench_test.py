@@ -45,6 +45,15 @@ def test_every_setting_has_its_sizes_and_sane_figures(polykern):
             1e-3 * (flops / row["peak_gflops"] + pairs * row["sincos_nanoseconds"]))
     (line,) = result["left_out"]
     assert "uji" in line and "polykern data get uji" in line
+    assert result["newton"]["server_to_floor"] > 0.5
+    lines = result["gram"]["algorithms"]
+    assert [(line["algorithm"], line["clients"]) for line in lines] == [
+        ("pof-newton", 240), ("pof-gram", 240), ("pof-gram", 960), ("fed-poe", 240)]
+    assert result["gram"]["steps"] == 20
+    for line in lines:
+        assert line["server_microseconds_per_step"] == pytest.approx(
+            line["clients"] * line["message_microseconds"] + line["commit_microseconds"])
+        assert line["client_microseconds_per_step"] > 0
 
 
 def test_the_table_names_its_columns_and_its_machine(polykern):
@@ -55,6 +64,8 @@ def test_the_table_names_its_columns_and_its_machine(polykern):
     assert "FLUTE" in done.out and "Flower" in done.out
     done = polykern("bench", "--settings", "naval", "--seconds", "0.01", "--format", "markdown")
     assert done.out.startswith("| setting | d |") and "\n| --- |" in done.out
+    done = polykern("bench", "--settings", "gram", "--seconds", "0.01", "--format", "markdown")
+    assert done.out.startswith("| algorithm | clients | client-step us |") and "\n| fed-poe | 240 |" in done.out
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_gram.h"
 #include "bench/bench_growth.h"
 #include "bench/bench_newton.h"
 #include "bench/bench_race.h"
@@ -77,8 +78,10 @@ void Execute(const BenchOptions& options) {
   report.threads = Workers(options.threads).size();
   report.target = VectorTarget();
   Progress progress;
-  const bool newton = options.clients == 0 && (Wanted(options, "all") || Wanted(options, "newton"));
-  progress.steps_total = settings.size() + (newton ? 1 : 0);
+  const auto wanted = [&](const std::string& name) {
+    return options.clients == 0 && (Wanted(options, "all") || Wanted(options, name));
+  };
+  progress.steps_total = settings.size() + (wanted("newton") ? 1 : 0) + (wanted("gram") ? 1 : 0);
   if (options.growth) {
     for (const GrowthPlan& plan : GrowthPlans()) progress.steps_total += plan.values.size();
   }
@@ -88,8 +91,12 @@ void Execute(const BenchOptions& options) {
       MeasureSetting(options, setting, python, report);
       ++progress.steps_done;
     }
-    if (newton) {
+    if (wanted("newton")) {
       report.newton = MeasureNewton(options.threads, options.seconds, options.seed);
+      ++progress.steps_done;
+    }
+    if (wanted("gram")) {
+      report.gram = MeasureGram(options.seconds, options.seed);
       ++progress.steps_done;
     }
     if (options.growth) {
@@ -122,13 +129,14 @@ void AddBenchCommand(CLI::App& program) {
   AddConfigOption(bench);
   std::vector<std::string> names = {"all"};
   for (const BenchSetting& setting : BenchSettings()) names.push_back(setting.name);
-  names.emplace_back("newton");
-  CLI::Option* settings = bench
-                              .add_option("--settings", o.settings,
-                                          "naval, air, wec, wec-20, wec-9, uji, newton, or all")
-                              ->delimiter(',')
-                              ->check(CLI::IsMember(names))
-                              ->capture_default_str();
+  names.insert(names.end(), {"newton", "gram"});
+  CLI::Option* settings =
+      bench
+          .add_option("--settings", o.settings,
+                      "naval, air, wec, wec-20, wec-9, uji, newton, gram, or all")
+          ->delimiter(',')
+          ->check(CLI::IsMember(names))
+          ->capture_default_str();
   bench.add_option("--data-dir", o.data_dir, "Folder with the files of uji")
       ->envname("POLYKERN_DATA")
       ->capture_default_str();

@@ -197,6 +197,28 @@ std::string NewtonText(const BenchReport& report, BenchFormat format) {
          Short(n.peak / 1e9) + " GFLOP/s that one core can do in double precision.\n";
 }
 
+std::string GramText(const BenchReport& report, BenchFormat format) {
+  if (!report.gram) return {};
+  const GramTimes& g = *report.gram;
+  const GramTimes::Line& newton = g.lines.front();
+  std::vector<Cells> rows;
+  for (const GramTimes::Line& line : g.lines) {
+    rows.push_back({line.algorithm, std::to_string(line.clients), Short(line.client_step),
+                    Short(line.client_step / newton.client_step), Short(line.message),
+                    Short(line.commit), Short(line.Server()),
+                    Short(line.Server() / newton.Server())});
+  }
+  return Table({"algorithm", "clients", "client-step us", "to newton's", "message us", "commit us",
+                "server us/step", "to newton's"},
+               rows, format) +
+         "\nd = " + std::to_string(GramTimes::kDimension) + ", defaults, " +
+         Count(g.steps, "step") +
+         ", processor time of one thread. client-step: a client predicts, learns and makes its "
+         "message; message: the "
+         "server checks one and adds it up; commit: it ends a step; server: all messages of a step "
+         "and its end.\n";
+}
+
 Json RowJson(const BenchRow& row) {
   const BenchSetting& s = row.setting;
   Json json = {{"setting", s.name},
@@ -261,6 +283,17 @@ std::string ReportJson(const BenchReport& report) {
                       {"peak_double_gflops", n.peak / 1e9},
                       {"messages_per_kernel", n.messages_per_kernel}};
   }
+  if (report.gram) {
+    json["gram"] = {{"steps", report.gram->steps}, {"algorithms", Json::array()}};
+    for (const GramTimes::Line& line : report.gram->lines) {
+      json["gram"]["algorithms"].push_back({{"algorithm", line.algorithm},
+                                            {"clients", line.clients},
+                                            {"client_microseconds_per_step", line.client_step},
+                                            {"message_microseconds", line.message},
+                                            {"commit_microseconds", line.commit},
+                                            {"server_microseconds_per_step", line.Server()}});
+    }
+  }
   if (report.fleet) {
     const FleetTimes& f = *report.fleet;
     json["fleet"] = {{"clients", f.clients},
@@ -280,8 +313,9 @@ std::string ReportJson(const BenchReport& report) {
 std::string FormatReport(const BenchReport& report, BenchFormat format) {
   if (format == BenchFormat::kJson) return ReportJson(report);
   std::string text;
-  for (const std::string& part : {SettingsText(report, format), NewtonText(report, format),
-                                  GrowthText(report, format), FleetText(report, format)}) {
+  for (const std::string& part :
+       {SettingsText(report, format), NewtonText(report, format), GramText(report, format),
+        GrowthText(report, format), FleetText(report, format)}) {
     if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
   }
   for (const std::string& line : report.left_out) text += line + "\n";

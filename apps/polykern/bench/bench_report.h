@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_gram.h"
 #include "bench/bench_growth.h"
 #include "bench/bench_newton.h"
 #include "bench/bench_race.h"
@@ -29,6 +30,7 @@ struct BenchReport {
   std::vector<GrowthTable> growth;
   std::optional<FleetTimes> fleet;
   std::optional<NewtonTimes> newton;  ///< unset: not measured
+  std::optional<GramTimes> gram;      ///< the same
 };
 
 enum class BenchFormat { kText, kMarkdown, kJson };
