@@ -104,7 +104,7 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicat
   ReproduceOptions& o = *options;
   std::vector<std::string> names(PaperExhibits().begin(), PaperExhibits().end());
   names.emplace_back("all");
-  reproduce.add_option("WHAT", o.what, "table1, table3, table4, figure1, figure2, or all")
+  reproduce.add_option("WHAT", o.what, "table1, table3, table4, figure1, figure2, beyond, or all")
       ->required()
       ->check(CLI::IsMember(names));
   AddConfigOption(reproduce);

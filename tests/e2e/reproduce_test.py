@@ -74,8 +74,14 @@ def test_everything_is_written_and_says_the_same(polykern, tmp_path):
     for line in sweep:
         for kernels in (1, 25):
             assert float(line[f"POF-MKL, M = {kernels}: regret"]) == swept[kernels, float(line["xi"])]
-    # 12 runs of Table 1 hold those of Tables 3 and 4 and Figure 1, and two of Figure 2's 20.
-    assert len(result_of(tmp_path / "here")["runs"]) == 12 + 18
+    # 12 runs of Table 1 hold those of Tables 3 and 4 and Figure 1, and two of Figure 2's 20; 5 came after the paper.
+    assert len(result_of(tmp_path / "here")["runs"]) == 12 + 18 + 5
+    errors = {run["algorithm"]: run["mse"] for run in result_of(tmp_path / "here")["runs"]}
+    beyond = list(csv.DictReader((tmp_path / "here/beyond.csv").open()))
+    assert [line["algorithm"] for line in beyond] == ["local-rls", "fed-poe", "pof-adagrad", "pof-newton", "pof-gram"]
+    for line in beyond:
+        assert (line["data"], float(line["mse"])) == ("naval", errors[line["algorithm"]])
+        assert f" {1e3 * float(line['mse']):.2f} +- " in (tmp_path / "here/beyond.md").read_text()
     assert (tmp_path / "here/report.html").stat().st_size < 3e6  # tests/report looks into such pages
     assert polykern("reproduce", "all", *QUICK, "--out", "here", "--no-report").out.endswith(" result.json\n")
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/paper/beyond.h"
 #include "polykern/paper/published_figures.h"
 
 namespace polykern {
@@ -135,6 +136,7 @@ Figure MakeFigure2(const std::string& data, const FindRun& find) {
 }  // namespace
 
 std::vector<WantedRun> RunsOf(std::string_view exhibit) {
+  if (exhibit == kBeyond) return BeyondWanted();
   std::vector<WantedRun> wanted;
   if (exhibit == "figure2") {
     for (const std::size_t kernels : kFigure2Kernels) {

@@ -14,7 +14,7 @@ namespace polykern {
 // The paper's tables and figures from our runs: pure functions. `data` is the name of a data set
 // that the paper has.
 
-/// The runs that a table or figure (PaperExhibits) shows of a data set.
+/// The runs that an exhibit (PaperExhibits) shows of a data set.
 std::vector<WantedRun> RunsOf(std::string_view exhibit);
 
 /// A table's rows for a data set, in the paper's order. table: table1, table3 or table4.

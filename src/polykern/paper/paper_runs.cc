@@ -115,7 +115,7 @@ PaperRuns::State PaperRuns::Look() const {
     if (work->running && what.empty()) {
       const Row& row = work->job->run.row;
       what = work->job->data->recipe->name + " " + row.algorithm;
-      if (TraitsOf(row.algorithm).chooses_kernels) {
+      if (row.options.kernels_per_upload && TraitsOf(row.algorithm).chooses_kernels) {
         what += " M = " + std::to_string(*row.options.kernels_per_upload);
       }
     }
@@ -167,7 +167,7 @@ std::string PaperRuns::Command(const Job& job) const {
   add("data", job.data->recipe->name);
   add("data_dir", ShellWord(data_dir_));
   add("algorithm", row.algorithm);
-  if (TraitsOf(row.algorithm).chooses_kernels) {
+  if (o.kernels_per_upload && TraitsOf(row.algorithm).chooses_kernels) {
     add("kernels_per_upload", std::to_string(*o.kernels_per_upload));
     add("exploration", NumberText(ExplorationOf(row.algorithm, o)));
   }

@@ -7,8 +7,8 @@
 namespace polykern {
 namespace {
 
-constexpr std::array<std::string_view, 5> kExhibits = {"table1", "table3", "table4", "figure1",
-                                                       "figure2"};
+constexpr std::array<std::string_view, 6> kExhibits = {"table1",  "table3",  "table4",
+                                                       "figure1", "figure2", "beyond"};
 
 Row Make(const std::string& algorithm, std::size_t kernels_per_upload,
          std::optional<std::size_t> features) {

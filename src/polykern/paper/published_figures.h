@@ -41,7 +41,8 @@ Row PaperPofMkl(std::size_t kernels_per_upload, double exploration);
 /// True if the paper has figures of a data set.
 bool InPaper(std::string_view data);
 
-/// The tables and figures that can be made, and whether one of them shows a data set of the paper.
+/// The tables and figures that can be made, what came after the paper among them (beyond.h), and
+/// whether one of them shows a data set of the paper.
 std::span<const std::string_view> PaperExhibits();
 bool Shows(std::string_view exhibit, std::string_view data);
 

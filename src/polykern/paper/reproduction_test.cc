@@ -67,6 +67,20 @@ TEST_F(ReproductionOfNaval, ShowsTheFiguresThatItsFilesHold) {
   }
 }
 
+TEST_F(ReproductionOfNaval, ShowsWhatCameAfterThePaper) {
+  const Reproduction made = Make({"beyond"}, false);
+  EXPECT_EQ(wanted_, 5U);
+  EXPECT_THAT(NamesOf(made), ElementsAre("beyond.csv", "beyond.md", "result.json"));
+  EXPECT_THAT(made.shown, StartsWith("Beyond the paper"));
+  const auto json = nlohmann::json::parse(made.files.back().text);
+  ASSERT_EQ(json["runs"].size(), 5U);
+  EXPECT_TRUE(json["reproduction"].empty());  // nothing is published
+  EXPECT_EQ(json["runs"][4]["command"], "polykern run --data naval --data-dir " + folder_.path() +
+                                            " --algorithm pof-gram --weights reset"
+                                            " --repetitions 1 --seed 3");
+  EXPECT_NO_THROW(ReportHtml(kReportMark, {{"here", made.files.back().text}}));
+}
+
 TEST_F(ReproductionOfNaval, AsksForNothingWhereNothingIsShown) {
   const std::vector<PaperData> uji = {{&FindRecipe("uji"), "uji"}};
   PaperRuns runs = New();
