@@ -52,7 +52,12 @@ void GramSums::Append(std::size_t expert, const LearntSamples& samples,
   }
   saved_.resize(GramGrid::EquationsSize(grid_.WidthOf(expert)));
   equations.Save(saved_);
-  for (const double sum : saved_) integers.push_back(Units(sum, kProductsToUnits));
+  const std::size_t at = integers.size();
+  integers.resize(at + saved_.size());
+  for (std::size_t i = 0; i < saved_.size(); ++i) {  // whole numbers: nothing is left to round
+    integers[at + i] =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(saved_[i] * kProductsToUnits));
+  }
   std::uint64_t squares = 0;
   for (const double y : samples.y) {
     const std::uint64_t label = Units(std::clamp(y, 0.0, 1.0) - GramGrid::kMiddle, 0x1p18);
