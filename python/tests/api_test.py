@@ -165,13 +165,19 @@ def test_clients_that_are_not_always_there(bank, samples):
 def test_data(tmp_path):
     rows = "\n".join(f"{i},{i % 7},{'ab'[i % 2]},{i * 0.5}" for i in range(40))
     (tmp_path / "my.csv").write_text("n,k,place,y\n" + rows + "\n")
-    data = pk.load(tmp_path / "my.csv", target="y", site="place", clients=4, scaling="range")
+    data = pk.load(tmp_path / "my.csv", target="y", site="place", split="site", clients=4, scaling="range")
     assert data.X.shape[1:] == (4, 2) and data.Y.shape == data.present.shape == data.X.shape[:2]
     assert data.x.shape == (40, 2) and data.y.shape == (40,) and data.inputs == ["n", "k"] and data.target == "y"
     assert data.site_names == ["a", "b"] and len(data.sites) == 4
     assert data.y.min() == 0 and data.y.max() == 1 and not data.x.flags.writeable
     with pytest.raises(ValueError, match="target"):
         pk.load(tmp_path / "my.csv")
+    ordered = pk.load(tmp_path / "my.csv", target="y", site="place", time="n", lags=[1, 2], scaling="range")
+    assert ordered.X.shape == (40, 2, 3) and ordered.inputs == ["k", "y.lag1", "y.lag2"]
+    assert (ordered.present.sum(axis=1) == 1).all() and (np.diff(ordered.Y[::2, 0]) > 0).all()
+    assert np.allclose(ordered.X[2::2, 0, 1], 2 * ordered.Y[:-2:2, 0] - 1)
+    with pytest.raises(ValueError, match="calendar needs dates"):
+        pk.load(tmp_path / "my.csv", target="y", time="n", calendar="hour")
     assert pk.load("synthetic").x is None
 
 

@@ -32,8 +32,8 @@ def test_the_table_has_a_row_for_each_setting(polykern):
 
 def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp_path):
     write_csv(tmp_path / "my.csv")
-    done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where", "-k", "4", "-r", "1",
-                    "-M", "51", "--hessian-free", "--inner-rate", "0.02", "--meta-rate", "0.03",
+    done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where", "--split", "site",
+                    "-k", "4", "-r", "1", "-M", "51", "--hessian-free", "--inner-rate", "0.02", "--meta-rate", "0.03",
                     "--projection-radius", "2", "--single-bandwidth", "3", "--out", "o")
     assert (done.code, done.err) == (0, "")
     runs = runs_of(tmp_path / "o")
@@ -123,9 +123,10 @@ def write_csv(path, rows=60, header="a,b,y,where", end="\n"):
 def test_a_users_own_csv_with_sites(polykern, tmp_path):
     write_csv(tmp_path / "my.csv")
     done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where",
-                    "--clients", "4", "-r", "1", "-M", "51", "--out", "o")
+                    "-r", "1", "-M", "51", "--out", "o")
     assert done.code == 0, done.err
-    assert "4 clients at 2 sites" in done.out
+    assert "2 clients at 2 sites, 30 steps" in done.out
+    assert '\na client for each value of "where", in the order of the file\n' in done.out
     assert "Columns not used" not in done.out
     done = polykern("run", "--data", "my.csv", "--target", "y", "--clients", "4", "-r", "1", "-M", "51")
     assert "Columns not used: where" in done.out
@@ -141,7 +142,7 @@ def test_crlf_byte_order_mark_and_quotes_change_nothing(polykern, tmp_path):
     (tmp_path / "odd.csv").write_bytes(b"\xef\xbb\xbf" + odd.encode())
     for name in ("plain", "odd"):
         done = polykern("run", "--data", f"{name}.csv", "--target", "y", "--site", "where",
-                        "-k", "4", "-r", "1", "-M", "51", "--out", name)
+                        "-k", "2", "-r", "1", "-M", "51", "--out", name)
         assert done.code == 0, done.err
     assert runs_of(tmp_path / "plain")[0]["fingerprint"] == runs_of(tmp_path / "odd")[0]["fingerprint"]
 
@@ -182,7 +183,14 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--data", "na.csv", "--target", "y", "--missing", "error"], 1, ["na.csv, line 3", '"b"', "NA"]),
     (["run", "--data", "good.csv", "--target", "z"], 1, ["good.csv", '"z"', '"y"']),
     (["run", "--data", "good.csv"], 1, ["target", '"a", "b", "y"']),
-    (["run", "--data", "good.csv", "--target", "y", "-k", "3", "-s", "3"], 1, ["4 rows", "9", "--steps", "--clients"]),
+    (["run", "--data", "good.csv", "--target", "y", "-k", "3", "-s", "3"], 1, ["2 rows", "--steps is 3", "at most 2"]),
+    (["run", "--data", "good.csv", "--target", "y", "--split", "iid", "-k", "3", "-s", "3"], 1,
+     ["4 rows", "9", "--steps", "--clients"]),
+    (["run", "--data", "good.csv", "--target", "y", "--time", "a", "--calendar", "hour"], 1, ["--calendar needs dates"]),
+    (["run", "--data", "good.csv", "--target", "y", "--lags", "0"], 2, ["--lags"]),
+    (["run", "--data", "good.csv", "--target", "y", "--lags", "9"], 1, ["--lags has 9", "4 rows"]),
+    (["run", "--data", "good.csv", "--target", "y", "--calendar", "moon"], 1, ["moon", "hour, weekday, month"]),
+    (["run", "--lags", "1"], 1, ["--lags has no effect with --data synthetic"]),
     (["run", "--data", "constant.csv", "--target", "y"], 1, ["constant.csv", "y", "3", "another target"]),
     (["run", "--data", "navel"], 1, ["navel", "naval"]),
     (["run", "--data", "naval", "--data-dir", "nowhere"], 1, ["nowhere/naval/data.txt", "polykern data get naval --data-dir nowhere"]),

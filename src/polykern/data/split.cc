@@ -253,7 +253,10 @@ std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
   if (options.clients > all) {
     throw Error(Quoted(data->name) + " has rows of " + std::to_string(all) + " clients, but " +
                 OptionName("clients") + " is " + std::to_string(options.clients) +
-                "; choose at most " + std::to_string(all));
+                "; choose at most " + std::to_string(all) +
+                (options.split == Split::kOrder && data->site_names.size() > 1
+                     ? ", or " + OptionName("split", "site") + " for more clients than sites"
+                     : ""));
   }
   const std::size_t clients = options.clients > 0 ? options.clients : all;
   std::vector<Seconds> axis;
