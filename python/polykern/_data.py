@@ -40,13 +40,13 @@ class Data:
 
 
 def load(data, data_dir="data", *, target=None, site=None, client=None, time=None, lags=None, calendar=None,
-         inputs=None, exclude=None, categorical=None, scaling=None, split=None, clients=None, steps=None,
+         inputs=None, exclude=None, categorical=None, scaling=None, ranges=None, split=None, clients=None, steps=None,
          dimension=None, noise=None, drift=None, seed=0):
     """Reads, scales and deals samples, with the same options and the same bits as `polykern run`.
 
     data: "naval", "uji", "air" or "wec" (their files are below data_dir: `polykern data get`), "synthetic", or one or
     several CSV files, which need a target column. Rows of files keep their order, or that of time (its column, or those
-    of year, month, day and so on); lags are own past labels as inputs, calendar hour, weekday and month.
+    of year, month, day and so on); lags are own past labels as inputs, calendar hour, weekday and month. ranges, such as {"wind": (0, 60)}, are known beforehand: values outside are clipped.
 
     >>> import polykern as pk
     >>> fleet = pk.load("synthetic", clients=6, steps=10, seed=3)
@@ -60,6 +60,6 @@ def load(data, data_dir="data", *, target=None, site=None, client=None, time=Non
                 and not os.path.exists(name):
             raise FileNotFoundError(f"there is no file {name!r}")
     settings = dict(target=target, site=site, client=client, time=time, lags=lags, calendar=calendar,
-                    inputs=inputs, exclude=exclude, categorical=categorical, scaling=scaling, split=split,
+                    inputs=inputs, exclude=exclude, categorical=categorical, scaling=scaling, ranges=ranges, split=split,
                     clients=clients, steps=steps, dimension=dimension, noise=noise, drift=drift, seed=seed)
     return Data(_core.load(names, os.fspath(data_dir), settings))

@@ -1,5 +1,8 @@
 // Data sets: the recipes, CSV files and the synthetic fleet, as NumPy's arrays.
 
+#include <map>
+#include <utility>
+
 #include <pybind11/stl.h>
 
 #include "arrays.h"
@@ -26,63 +29,79 @@ struct Data {
   }
 };
 
+/// A keyword of load and its value.
+struct Setting {
+  std::string name;
+  py::handle value;
+
+  std::size_t Count() const { return static_cast<std::size_t>(ReadCount(value, name)); }
+  double Number() const { return ReadNumber(value, name); }
+  std::string Text() const {
+    if (!py::isinstance<py::str>(value)) throw py::type_error(name + " must be a str");
+    return value.cast<std::string>();
+  }
+  std::vector<std::string> Texts() const {
+    if (py::isinstance<py::str>(value)) return {Text()};
+    return py::cast<std::vector<std::string>>(value);
+  }
+  std::vector<std::size_t> Counts() const {
+    if (py::isinstance<py::int_>(value)) return {Count()};
+    return py::cast<std::vector<std::size_t>>(value);
+  }
+};
+
+void SetCalendar(SourceOptions& options, const Setting& setting) {
+  for (const std::string& name : setting.Texts()) {
+    options.derived.calendar.push_back(ParseCalendar(name));
+  }
+}
+
+void SetRanges(SourceOptions& options, const Setting& setting) {
+  using Ends = std::pair<double, double>;
+  for (const auto& [column, ends] : py::cast<std::map<std::string, Ends>>(setting.value)) {
+    options.ranges.push_back({column, {ends.first, ends.second}});
+  }
+}
+
+using Set = void (*)(SourceOptions&, const Setting&);
+const std::map<std::string, Set>& Settings() {
+  using O = SourceOptions;
+  using S = Setting;
+  static const std::map<std::string, Set> kSettings = {
+      {"target", [](O& o, const S& s) { o.target = s.Text(); }},
+      {"site", [](O& o, const S& s) { o.site = s.Text(); }},
+      {"client", [](O& o, const S& s) { o.client = s.Text(); }},
+      {"time", [](O& o, const S& s) { o.time = s.Texts(); }},
+      {"lags", [](O& o, const S& s) { o.derived.lags = s.Counts(); }},
+      {"calendar", SetCalendar},
+      {"inputs", [](O& o, const S& s) { o.features = s.Texts(); }},
+      {"exclude", [](O& o, const S& s) { o.exclude = s.Texts(); }},
+      {"categorical", [](O& o, const S& s) { o.categorical = s.Texts(); }},
+      {"scaling", [](O& o, const S& s) { o.scaling = ParseScaling(s.Text()); }},
+      {"ranges", SetRanges},
+      {"split", [](O& o, const S& s) { o.split = ParseSplit(s.Text()); }},
+      {"clients", [](O& o, const S& s) { o.clients = s.Count(); }},
+      {"steps", [](O& o, const S& s) { o.steps = s.Count(); }},
+      {"dimension", [](O& o, const S& s) { o.dimension = s.Count(); }},
+      {"noise", [](O& o, const S& s) { o.noise = s.Number(); }},
+      {"drift", [](O& o, const S& s) { o.drift = s.Number(); }},
+      {"seed", [](O& o, const S& s) { o.seed = s.Count(); }},
+  };
+  return kSettings;
+}
+
 Data Load(std::vector<std::string> data, const std::string& data_dir, const py::dict& settings) {
   SourceOptions options;
   options.data = std::move(data);
   options.data_dir = data_dir;
   for (const auto& [key, value] : settings) {
-    const auto name = key.cast<std::string>();
+    const Setting setting{key.cast<std::string>(), value};
     if (value.is_none()) continue;
-    const auto count = [&] { return static_cast<std::size_t>(ReadCount(value, name)); };
-    const auto number = [&] { return ReadNumber(value, name); };
-    const auto text = [&] {
-      if (!py::isinstance<py::str>(value)) throw py::type_error(name + " must be a str");
-      return value.cast<std::string>();
-    };
-    const auto texts = [&] {
-      if (py::isinstance<py::str>(value)) return std::vector<std::string>{text()};
-      return py::cast<std::vector<std::string>>(value);
-    };
-    if (name == "target")
-      options.target = text();
-    else if (name == "site")
-      options.site = text();
-    else if (name == "client")
-      options.client = text();
-    else if (name == "time")
-      options.time = texts();
-    else if (name == "lags")
-      options.derived.lags = py::isinstance<py::int_>(value)
-                                 ? std::vector<std::size_t>{count()}
-                                 : py::cast<std::vector<std::size_t>>(value);
-    else if (name == "calendar")
-      for (const std::string& calendar : texts()) {
-        options.derived.calendar.push_back(ParseCalendar(calendar));
-      }
-    else if (name == "inputs")
-      options.features = texts();
-    else if (name == "exclude")
-      options.exclude = texts();
-    else if (name == "categorical")
-      options.categorical = texts();
-    else if (name == "scaling")
-      options.scaling = ParseScaling(text());
-    else if (name == "split")
-      options.split = ParseSplit(text());
-    else if (name == "clients")
-      options.clients = count();
-    else if (name == "steps")
-      options.steps = count();
-    else if (name == "dimension")
-      options.dimension = count();
-    else if (name == "noise")
-      options.noise = number();
-    else if (name == "drift")
-      options.drift = number();
-    else if (name == "seed")
-      options.seed = count();
-    else
-      throw py::type_error("load has no option '" + name + "'");
+    const auto found = Settings().find(setting.name);
+    if (found == Settings().end()) {
+      throw py::type_error("load has no option '" + setting.name + "'");
+    }
+    found->second(options, setting);
   }
   return WithoutGil([&] {
     return Data{std::make_shared<const Source>(OpenSource(options)), options.seed};

@@ -28,7 +28,7 @@ SERVE = {
 RUNS = {
     "reset": ["run", "-a", "pof-mkl,pof-newton,local-rls", "-M", "2", "-N", "4", "-D", "6", "-k", "6", "-s", "200",
               "-r", "4", "-j", "1", "--seed", "3", "--ridge", "0.003", "--weighting", "hedge", "--out"],
-    "carried": ["run", "--data", "rows.csv", "--target", "power", "-a", "pof-mkl", "-N", "4", "-D", "6", "-M", "2",
+    "carried": ["run", "--data", "rows.csv", "--target", "power", "--split", "iid", "-a", "pof-mkl", "-N", "4", "-D", "6", "-M", "2",
                 "-k", "4", "-r", "6", "-j", "1", "--weights", "carried", "--schedule", "anytime", "--out"],
 }
 # The paper's Table 4, of which some runs were finished; it needs the recipe's files in ./data.

@@ -126,12 +126,13 @@ void JoinSession::Read(SampleFeed& feed) {
 /// Of a file that begins with what an earlier process has learnt, that is not learnt again.
 void JoinSession::Resume(SampleFeed& feed) const {
   const InputPosition before = agent_.position();
+  const bool resumes = can_resume_ && before.line > 0 && feed.Resume(before);
+  if (!resumes) feed.Remember(before.labels);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
   Tell(InputName(options_.input) +
-       (feed.Resume(before)
-            ? ": lines 1 to " + std::to_string(before.line) +
-                  " were learnt before and are passed over"
-            : ": does not begin with what was learnt last; read from its first line"));
+       (resumes ? ": lines 1 to " + std::to_string(before.line) +
+                      " were learnt before and are passed over"
+                : ": does not begin with what was learnt last; read from its first line"));
 }
 
 void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
@@ -151,7 +152,8 @@ void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
          ", and is clipped; so will others be, which are counted at the end");
   }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
-  const InputPosition position = can_resume_ ? sample.read : agent_.position();
+  InputPosition position = can_resume_ ? sample.read : agent_.position();
+  position.labels = feed.labels();
   try {
     learnt_ += agent_.Learn(*sample.y, position, sample.clipped_label) ? 1 : 0;
   } catch (const UnusableSample& error) {

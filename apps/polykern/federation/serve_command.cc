@@ -322,6 +322,18 @@ void AddServeCommand(CLI::App& program) {
                                 "from which all ranges are learnt; needs --clients, or a --quorum "
                                 "that is a number")
                     ->check(WholeNumber(1)));
+  group("Data", serve
+                    .add_option("--lags", o->federation.lags,
+                                "Own past labels as inputs, which agents add; 1 is the last one "
+                                "that is known")
+                    ->delimiter(',')
+                    ->check(WholeNumber(1)));
+  group("Data", serve
+                    .add_option("--calendar", o->federation.calendar,
+                                "hour, weekday and month of --time as inputs, which agents add")
+                    ->delimiter(','));
+  group("Data",
+        serve.add_option("--time", o->federation.time, "The column of times, for --calendar"));
   group("Data", serve.add_option("-t,--target", o->federation.target, "The column to predict"));
   group("Data", serve.add_option("--target-range", o->target_range,
                                  "LOW:HIGH, scaled to [0, 1]; labels outside are clipped; none: "

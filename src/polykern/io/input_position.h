@@ -1,14 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace polykern {
 
 /// How far an input was read, and what it was: a file begins so, unless it is another one.
 struct InputPosition {
-  std::uint64_t line = 0;   ///< from 1; 0: nothing was read
-  std::uint64_t bytes = 0;  ///< up to the line's end; 0: nobody knows what they were
-  std::uint64_t sum = 0;    ///< of these bytes: equal ones have equal sums
+  std::uint64_t line = 0;           ///< from 1; 0: nothing was read
+  std::uint64_t bytes = 0;          ///< up to the line's end; 0: nobody knows what they were
+  std::uint64_t sum = 0;            ///< of these bytes: equal ones have equal sums
+  std::vector<double> labels = {};  ///< the last ones that were known by then, if lags need them
 };
 
 }  // namespace polykern

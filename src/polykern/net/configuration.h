@@ -43,6 +43,15 @@ struct FederationConfiguration {
   /// Every client tells those of its first so many samples, see learnt_ranges.h.
   std::uint64_t learn_ranges = 0;
 
+  /// Inputs that an agent makes itself, behind those of its samples and with columns of their own:
+  /// past labels (1: the last), then a sine and a cosine of each of hour, weekday and month.
+  std::vector<std::size_t> lags = {};
+  std::vector<std::string> calendar = {};
+  std::string time = {};  ///< the column of times, if there is a calendar
+
+  std::size_t derived_inputs() const { return lags.size() + 2 * calendar.size(); }
+  /// Those of a sample.
+  std::size_t own_inputs() const { return problem.dimension - derived_inputs(); }
   bool ScalesLabels() const { return labels.empty() ? scaling != "none" : labels == "range"; }
 };
 

@@ -1,8 +1,11 @@
 #include "polykern/net/configuration_texts.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "polykern/algorithms/option_values.h"
@@ -33,6 +36,23 @@ bool FromText(const std::string& text, std::string& value) {
   return true;
 }
 
+/// "1,24".
+template <typename T>
+std::string ToText(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ",") + ToText(value);
+  return text;
+}
+template <typename T>
+bool FromText(const std::string& text, std::vector<T>& values) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (!FromText(text.substr(begin, end - begin), values.emplace_back())) return false;
+    begin = end + 1;
+  }
+  return text.empty() || text.back() != ',';
+}
+
 /// "LOW:HIGH NAME".
 std::string ToText(const ColumnRange& column) {
   return ToText(column.low) + ":" + ToText(column.high) + " " + column.name;
@@ -60,6 +80,9 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("target", c.target, "0:1 ");
   visit("labels", c.labels, "");
   visit("learn_ranges", c.learn_ranges, "0");
+  visit("lags", c.lags, "");
+  visit("calendar", c.calendar, "");
+  visit("time", c.time, "");
 }
 
 std::string ColumnKey(std::size_t i) {
@@ -123,6 +146,35 @@ void ReadOptions(Reader& reader, AlgorithmOptions& options) {
   }
 }
 
+/// What an agent makes itself must be possible, and bounded.
+void CheckDerivedInputs(const FederationConfiguration& c) {
+  constexpr std::size_t kLongestLag = 100'000;
+  constexpr std::array<std::string_view, 3> kCalendars = {"hour", "weekday", "month"};
+  for (const std::size_t lag : c.lags) {
+    if (lag == 0 || lag > kLongestLag || std::ranges::count(c.lags, lag) > 1) {
+      throw Error(Has("lags", ToText(c.lags)) + "are not different numbers from 1 to " +
+                  std::to_string(kLongestLag));
+    }
+  }
+  for (const std::string& name : c.calendar) {
+    if (std::ranges::count(kCalendars, name) == 0) NotKnown("calendar", name);
+    if (std::ranges::count(c.calendar, name) > 1) {
+      throw Error(Has("calendar", ToText(c.calendar)) + "names something twice");
+    }
+  }
+  if (c.calendar.empty() != c.time.empty()) {
+    throw Error(
+        "the federation's configuration has a calendar without a column of times, or the "
+        "other way round");
+  }
+  if (c.derived_inputs() == 0) return;
+  if (c.columns.size() <= c.derived_inputs() || c.scaling != "range" || !c.ScalesLabels()) {
+    throw Error(
+        "the federation's configuration has lags or a calendar, which need columns with "
+        "names and ranges, and a range of the labels");
+  }
+}
+
 }  // namespace
 
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
@@ -173,6 +225,7 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
     throw Error("the federation's configuration has " + std::to_string(columns) +
                 " columns, but the dimension " + std::to_string(configuration.problem.dimension));
   }
+  CheckDerivedInputs(configuration);
   return configuration;
 }
 

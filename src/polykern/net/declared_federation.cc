@@ -9,6 +9,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/net/configuration_texts.h"
+#include "polykern/net/learnt_ranges.h"
 #include "polykern/net/store/open_store.h"
 
 namespace polykern {
@@ -56,6 +57,21 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
     }
     CheckEnds(OptionName("range"), range);
     *column = range;
+  }
+}
+
+/// Leaves the columns of samples, for what is declared about them.
+void TakeDerivedOut(const DeclaredFederation& declared, FederationConfiguration& f) {
+  if (f.derived_inputs() > 0) {
+    f.problem.dimension = f.own_inputs();
+    f.columns.resize(f.problem.dimension);
+  }
+  f.lags = declared.lags.value_or(f.lags);
+  f.calendar = declared.calendar.value_or(f.calendar);
+  f.time = declared.time.value_or(f.time);
+  if (f.calendar.empty() != f.time.empty()) {
+    throw Error(OptionName("time") + " and " + OptionName("calendar") +
+                " need each other: the calendar is that of the times in this column");
   }
 }
 
@@ -158,6 +174,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   CheckAlgorithm(f.algorithm, f.options);
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
+  TakeDerivedOut(declared, f);
   SetColumns(declared, f);
   SetLearnRanges(declared, f, stored);
   const bool has_ranges = stored && stored->learn_ranges == 0;
@@ -174,6 +191,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                 " or " + OptionName("dimension", "D"));
   }
   SetLabels(declared, f, ranged);
+  AddDerivedColumns(f);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
   f.problem.seed = declared.seed.value_or(f.problem.seed);

@@ -30,6 +30,10 @@ struct DeclaredFederation {
   /// In place of all ranges: they are learnt from so many samples of each client. A store that has
   /// ranges keeps them.
   std::optional<std::uint64_t> learn_ranges = {};
+  /// Inputs that agents make themselves, behind the columns; see FederationConfiguration.
+  std::optional<std::vector<std::size_t>> lags = {};
+  std::optional<std::vector<std::string>> calendar = {};
+  std::optional<std::string> time = {};
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
 };

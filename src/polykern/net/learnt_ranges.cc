@@ -64,9 +64,25 @@ FederationConfiguration LearntRanges::Federation() const {
   assert(!told_.empty());
   FederationConfiguration known = federation_;
   known.learn_ranges = 0;
-  for (std::size_t i = 0; i < known.columns.size(); ++i) SetRange(told_, i, known.columns[i]);
+  known.problem.dimension = inputs();
+  known.columns.resize(inputs());
+  for (std::size_t i = 0; i < inputs(); ++i) SetRange(told_, i, known.columns[i]);
   SetRange(told_, inputs(), known.target);
+  AddDerivedColumns(known);
   return known;
+}
+
+void AddDerivedColumns(FederationConfiguration& federation) {
+  const ColumnRange& label = federation.target;
+  for (const std::size_t lag : federation.lags) {
+    federation.columns.push_back(
+        {label.name + ".lag" + std::to_string(lag), label.low, label.high});
+  }
+  for (const std::string& name : federation.calendar) {
+    federation.columns.push_back({name + ".sin", -1, 1});
+    federation.columns.push_back({name + ".cos", -1, 1});
+  }
+  federation.problem.dimension += federation.derived_inputs();
 }
 
 bool IsLearntFrom(const FederationConfiguration& learning, const FederationConfiguration& known) {

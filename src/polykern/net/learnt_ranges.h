@@ -33,7 +33,7 @@ class LearntRanges {
 
   bool Has(std::uint64_t client) const { return told_.contains(client); }
   std::size_t size() const { return told_.size(); }  ///< clients
-  std::size_t inputs() const { return federation_.problem.dimension; }
+  std::size_t inputs() const { return federation_.own_inputs(); }
 
   /// The federation as if these ranges had been declared. A column that has one value alone gets a
   /// range around it that holds 0 as well, or at least 1 on either side. Needs a client.
@@ -43,6 +43,9 @@ class LearntRanges {
   FederationConfiguration federation_;
   std::map<std::uint64_t, ClientRanges> told_;
 };
+
+/// Adds the columns of inputs that agents make, if there are any: a lag has the label's range.
+void AddDerivedColumns(FederationConfiguration& federation);
 
 /// Is `known` the federation that `learning` was before its ranges were learnt?
 bool IsLearntFrom(const FederationConfiguration& learning, const FederationConfiguration& known);

@@ -33,6 +33,28 @@ TEST(LearntRanges, AreThoseOverAllClientsWithAMargin) {
       << "as if they had been declared";
 }
 
+TEST(LearntRanges, AreNotToldOfWhatAgentsMake) {
+  DeclaredFederation declared{.columns = {"wind"}, .target = "power", .learn_ranges = 5};
+  declared.lags = {{1, 24}};
+  declared.calendar = {{"hour"}};
+  declared.time = "when";
+  const FederationConfiguration learning = Complete(declared, {}, 0);
+  EXPECT_EQ(learning.problem.dimension, 5U);
+  LearntRanges ranges(learning);
+  EXPECT_TRUE(ranges.Take(0, {{0, 100}, {10, 200}}));
+  const FederationConfiguration known = ranges.Federation();
+  EXPECT_TRUE(IsLearntFrom(learning, known));
+  declared.learn_ranges.reset();
+  declared.ranges = {{"wind", -1, 11}};
+  declared.target_range = ColumnRange{"", 90, 210};
+  EXPECT_EQ(ToTexts(known), ToTexts(Complete(declared, {}, 0)));
+  EXPECT_EQ(known.columns[2].name, "power.lag24");
+  EXPECT_EQ(known.columns[2].high, 210);
+  // Nothing has to be declared again for its store.
+  EXPECT_EQ(ToTexts(known), ToTexts(Complete({}, known, 0)));
+  EXPECT_EQ(ToTexts(known), ToTexts(Complete({.columns = {"wind"}}, known, 0)));
+}
+
 TEST(LearntRanges, DoNotDependOnTheOrderOfClients) {
   const ClientRanges a{{0.1, 0, -0.0}, {0.3, 0, 0}};
   const ClientRanges b{{0.2, -0.0, 0}, {0.7, 0, 0}};

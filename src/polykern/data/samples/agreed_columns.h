@@ -11,8 +11,13 @@ namespace polykern {
 /// column in this input; empty: what the server calls it, or y. `id` is the column of a sample's
 /// name.
 SampleColumns AgreedColumns(const auto& told, const std::string& target, const std::string& id) {
-  SampleColumns columns{.dimension = told.problem.dimension, .id = id};
-  for (const auto& column : told.columns) columns.inputs.push_back(column.name);
+  SampleColumns columns{.dimension = told.own_inputs(), .id = id};
+  for (const auto& column : told.columns) {
+    if (columns.inputs.size() < columns.dimension) columns.inputs.push_back(column.name);
+  }
+  columns.time = told.time;
+  columns.derived.lags = told.lags;
+  for (const auto& name : told.calendar) columns.derived.calendar.push_back(ParseCalendar(name));
   if (!told.target.name.empty()) columns.target = told.target.name;
   if (!target.empty()) columns.target = target;
   return columns;

@@ -25,6 +25,7 @@ SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns colu
                        std::size_t most_waiting)
     : what_(std::move(what)),
       dimension_(columns.dimension),
+      derived_(columns.derived),
       reader_(input, what_, std::move(columns)),
       scale_(std::move(scale)),
       waiting_(most_waiting) {
@@ -96,9 +97,14 @@ bool SampleFeed::Next(FeedSample& sample) {
 
 void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
   // Of what was learnt before, only samples that still wait for their labels matter.
-  if (sample.seen_before && (line.y || !line.named)) return;
-  sample.x.resize(dimension_);
-  const std::size_t clipped = scale_.ScaleInputs(line.x, sample.x);
+  if (sample.seen_before && (line.y || !line.named)) {
+    if (line.y) Know(*line.y);
+    return;
+  }
+  std::vector<double> x = line.x;
+  Derive(line.time, x);
+  sample.x.resize(x.size());
+  const std::size_t clipped = scale_.ScaleInputs(x, sample.x);
   if (!std::ranges::all_of(sample.x, [](float value) { return std::isfinite(value); })) {
     throw Error("an input is too large for a number of 32 bits");
   }
@@ -115,7 +121,7 @@ void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
 
 void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
   auto x = waiting_.Take(line.id);
-  if (sample.seen_before) return;
+  if (sample.seen_before) return Know(*line.y);
   if (!x) throw Error("no sample " + line.id + " waits for a label");
   sample.late_label = true;
   sample.x = std::move(*x);
@@ -127,6 +133,29 @@ void SampleFeed::TakeTarget(double y, FeedSample& sample) {
   clipped_ += sample.clipped_label ? 1 : 0;
   clipped_labels_ += sample.clipped_label ? 1 : 0;
   sample.y = scale_.ScaleLabel(y);
+  Know(y);
+}
+
+/// As the rows of a file have them, see dataset.cc: before there is a label, the middle.
+void SampleFeed::Derive(Seconds time, std::vector<double>& x) const {
+  const auto [low, high] = scale_.target;
+  for (const std::size_t lag : derived_.lags) {
+    x.push_back(lag <= labels_.size() ? std::clamp(labels_[labels_.size() - lag], low, high)
+                                      : low + (high - low) / 2);
+  }
+  if (derived_.calendar.empty()) return;
+  x.resize(x.size() + 2 * derived_.calendar.size());
+  CalendarInputs(derived_.calendar, time, std::span(x).last(2 * derived_.calendar.size()));
+}
+
+void SampleFeed::Know(double label) {
+  if (derived_.lags.empty()) return;
+  labels_.push_back(label);
+  if (labels_.size() > std::ranges::max(derived_.lags)) labels_.pop_front();
+}
+
+void SampleFeed::Remember(std::span<const double> labels) {
+  for (const double label : labels) Know(label);
 }
 
 FeedCounts SampleFeed::counts() const {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <istream>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,11 @@ class SampleFeed {
   /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
   bool Next(FeedSample& sample);
 
+  /// Labels that an earlier process knew, the newest last; for lags. Call it before Next.
+  void Remember(std::span<const double> labels);
+  /// As many of the last labels as lags need, the newest last.
+  std::vector<double> labels() const { return {labels_.begin(), labels_.end()}; }
+
   FeedCounts counts() const;
 
   /// "samples.csv, line 7: ": the beginning of a message about this line.
@@ -80,9 +86,13 @@ class SampleFeed {
   void TakeSample(const InputSample& line, FeedSample& sample);
   void TakeLabel(const InputSample& line, FeedSample& sample);
   void TakeTarget(double y, FeedSample& sample);
+  void Derive(Seconds time, std::vector<double>& x) const;
+  void Know(double label);
 
   const std::string what_;
-  const std::size_t dimension_;
+  const std::size_t dimension_;  // of a line
+  const DerivedInputs derived_;
+  std::deque<double> labels_;  // not scaled, the newest last
   SampleReader reader_;
   Scale scale_;
   std::deque<InputSample> collected_;  // before the scale was known, and not yet returned

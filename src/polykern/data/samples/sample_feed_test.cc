@@ -66,6 +66,71 @@ TEST(AFeed, GivesScaledSamples) {
   EXPECT_EQ(feed.feed.counts().samples, 1U);
 }
 
+/// With lags 1 and 2 and the hour. Labels from 10 to 30 become -1 to 1 as inputs.
+struct LaggedFeed {
+  explicit LaggedFeed(const std::string& text)
+      : input(text), feed(input, "in", Columns(), Ranges(), 10) {}
+
+  static SampleColumns Columns() {
+    return {.inputs = {"a"}, .dimension = 1, .time = "t", .derived = {{1, 2}, {Calendar::kHour}}};
+  }
+  static Scale Ranges() {
+    Scale scale;
+    scale.kind = Scaling::kRange;
+    scale.features = {{-1, 1}, {10, 30}, {10, 30}, {-1, 1}, {-1, 1}};
+    scale.target = {10, 30};
+    return scale;
+  }
+  std::vector<std::vector<float>> All() {
+    std::vector<std::vector<float>> all;
+    FeedSample sample;
+    while (feed.Next(sample)) {
+      EXPECT_EQ(sample.problem, "");
+      if (!sample.late_label) all.push_back(sample.x);
+    }
+    return all;
+  }
+
+  std::istringstream input;
+  SampleFeed feed;
+};
+
+TEST(AFeed, AddsPastLabelsAndTheCalendar) {
+  LaggedFeed feed(
+      "id,t,a,y\np,2026-11-16 00:00,0,10\nq,2026-11-16 06:00,0,25\nr,2026-11-16 12:00,0,99\n"
+      "s,2026-11-16 18:00,0,20\n");
+  EXPECT_THAT(feed.All(), ElementsAre(ElementsAre(0, 0, 0, 0, 1), ElementsAre(0, -1, 0, 1, 0),
+                                      ElementsAre(0, 0.5F, -1, 0, -1),
+                                      ElementsAre(0, 1, 0.5F, -1, 0)));  // 99 is clipped
+  EXPECT_THAT(feed.feed.labels(), ElementsAre(99, 20));
+}
+
+TEST(AFeed, KnowsALateLabelWhenItComes) {
+  LaggedFeed feed(
+      R"({"id":1,"t":"2026-11-16","a":0}
+{"id":2,"t":"2026-11-16","a":0,"y":30}
+{"id":1,"y":10}
+{"id":3,"t":1794787200,"a":0})");
+  EXPECT_THAT(feed.All(), ElementsAre(ElementsAre(0, 0, 0, 0, 1), ElementsAre(0, 0, 0, 0, 1),
+                                      ElementsAre(0, -1, 1, 0, 1)));
+}
+
+TEST(AFeed, RemembersLabelsOfAnEarlierProcess) {
+  const std::string text =
+      "t,a,y\n2026-11-16,0,10\n2026-11-16,0,20\n2026-11-16,0,30\n2026-11-16,0,15\n";
+  LaggedFeed whole(text);
+  const auto all = whole.All();
+  LaggedFeed first(text);
+  FeedSample sample;
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(first.feed.Next(sample));
+  LaggedFeed resumed(text);  // the same file: its lines say it
+  ASSERT_TRUE(resumed.feed.Resume(sample.read));
+  EXPECT_THAT(resumed.All(), ElementsAre(all[2], all[3]));
+  LaggedFeed other("t,a,y\n2026-11-16,0,30\n2026-11-16,0,15\n");  // what came after them
+  other.feed.Remember(first.feed.labels());
+  EXPECT_THAT(other.All(), ElementsAre(all[2], all[3]));
+}
+
 TEST(AFeed, PutsALateLabelBesideItsSample) {
   TextFeed feed("id,a,b,y\nn,3,0,\nm,1,1,20\nn,,,15\n");
   const auto all = feed.All();

@@ -28,6 +28,13 @@ double NumberIn(const Json& value, const std::string& name) {
   throw Error(Quoted(name) + " is not a number");
 }
 
+/// A time, or Error.
+Seconds TimeIn(std::string_view text, const std::string& column) {
+  if (const auto time = ParseTime(text); time && IsDate(*time)) return *time;
+  throw Error(Quoted(text) + " in column " + Quoted(column) +
+              " is not a date; write it as 2026-11-16 08:30");
+}
+
 /// A name as JSON, for output and for finding the sample again.
 std::string IdOf(const Json& value) {
   std::string id = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -115,10 +122,11 @@ void SampleReader::FindColumns() {
   };
   target_column_ = require(wanted_.target);
   id_column_ = Find(wanted_.id);
+  if (!wanted_.time.empty()) time_column_ = require(wanted_.time);
   for (const std::string& name : wanted_.inputs) columns_.push_back(require(name));
   if (!wanted_.inputs.empty()) return;
   for (std::size_t c = 0; c < names_.size(); ++c) {
-    if (c != target_column_ && c != id_column_) columns_.push_back(c);
+    if (c != target_column_ && c != id_column_ && c != time_column_) columns_.push_back(c);
   }
   if (columns_.size() != wanted_.dimension) {
     throw Error(what_ + ": has " + std::to_string(columns_.size()) + " input columns beside " +
@@ -145,6 +153,7 @@ void SampleReader::TakeRow(InputSample& sample) const {
   const auto is_empty = [&](std::size_t c) { return cells[c].text.empty(); };
   if (sample.named && sample.y && std::ranges::all_of(columns_, is_empty)) return;
   for (const std::size_t c : columns_) sample.x.push_back(NumberIn(cells[c], names_[c]));
+  if (time_column_) sample.time = TimeIn(cells[*time_column_].text, wanted_.time);
 }
 
 void SampleReader::TakeObject(InputSample& sample) const {
@@ -169,6 +178,11 @@ void SampleReader::TakeObject(InputSample& sample) const {
     const auto value = object.find(name);
     if (value == object.end()) throw Error("there is no " + Quoted(name));
     sample.x.push_back(NumberIn(*value, name));
+  }
+  if (!wanted_.time.empty()) {
+    const auto time = object.find(wanted_.time);
+    if (time == object.end()) throw Error("there is no " + Quoted(wanted_.time));
+    sample.time = TimeIn(time->is_string() ? time->get<std::string>() : time->dump(), wanted_.time);
   }
   if (sample.x.size() != wanted_.dimension) {
     throw Error(std::to_string(sample.x.size()) + " inputs, but the federation works with " +

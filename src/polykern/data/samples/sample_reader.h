@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/data/derived_inputs.h"
 #include "polykern/data/samples/input_lines.h"
 #include "polykern/io/input_position.h"
 
@@ -20,6 +21,7 @@ struct InputSample {
   bool named = false;            ///< the line calls itself so: its label may come later
   std::vector<double> x = {};    ///< inputs, not scaled; empty: y is an earlier sample's label
   std::optional<double> y = {};  ///< the label, not scaled; none if the line has none
+  Seconds time = 0;              ///< if there is a column of times
 };
 
 /// What the columns of an input are called, and how many inputs a sample has.
@@ -28,6 +30,8 @@ struct SampleColumns {
   std::size_t dimension = 0;             ///< how many inputs there are
   std::string target = "y";              ///< column of the label
   std::string id = "id";                 ///< column of the line's name, if there is one
+  std::string time = {};                 ///< column of the times; empty: none
+  DerivedInputs derived = {};            ///< what is made of labels and times; dimension is without
 };
 
 /// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
@@ -66,6 +70,7 @@ class SampleReader {
   std::vector<std::size_t> columns_;  // CSV: where the inputs are
   std::size_t target_column_ = 0;
   std::optional<std::size_t> id_column_;
+  std::optional<std::size_t> time_column_;
 };
 
 }  // namespace polykern

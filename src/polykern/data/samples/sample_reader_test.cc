@@ -237,11 +237,12 @@ TEST(AgreedColumns, AreWhatTheServerTellsUnlessTheUserKnowsBetter) {
     std::string name;
   };
   struct {
-    struct {
-      std::size_t dimension = 2;
-    } problem;
-    std::vector<Column> columns;
-    Column target;
+    std::vector<Column> columns = {};
+    Column target = {};
+    std::vector<std::size_t> lags = {};
+    std::vector<std::string> calendar = {};
+    std::string time = {};
+    std::size_t own_inputs() const { return 2; }
   } told;
   EXPECT_EQ(AgreedColumns(told, "", "id").dimension, 2U);
   EXPECT_THAT(AgreedColumns(told, "", "id").inputs, IsEmpty());
@@ -252,6 +253,14 @@ TEST(AgreedColumns, AreWhatTheServerTellsUnlessTheUserKnowsBetter) {
   EXPECT_EQ(AgreedColumns(told, "", "id").target, "power");
   EXPECT_EQ(AgreedColumns(told, "mine", "when").target, "mine");
   EXPECT_EQ(AgreedColumns(told, "mine", "when").id, "when");
+  told.columns = {{"a"}, {"b"}, {"power.lag1"}, {"hour.sin"}, {"hour.cos"}};
+  told.lags = {1};
+  told.calendar = {"hour"};
+  told.time = "t";
+  const SampleColumns columns = AgreedColumns(told, "", "id");
+  EXPECT_THAT(columns.inputs, ElementsAre("a", "b"));
+  EXPECT_EQ(columns.time, "t");
+  EXPECT_EQ(columns.derived.size(), 3U);
 }
 
 }  // namespace

@@ -195,6 +195,8 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
         keep(next);
       }
       state_ = std::move(next);
+    } else {
+      state_.position.labels = position.labels;  // the line counts when the sample is sent
     }
   } catch (const Error&) {  // as if Learn had not been called: it may be called again
     learner_->clients.Load(before);

@@ -12,9 +12,10 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFormat = 3;
+constexpr std::uint32_t kFormat = 4;
 constexpr std::uint32_t kFirstFormatWithInput = 2;
 constexpr std::uint32_t kFirstFormatWithSamples = 3;
+constexpr std::uint32_t kFirstFormatWithLabels = 4;
 
 std::string SumOf(const std::string& bytes) {
   const auto sum = Sha256(std::as_bytes(std::span(bytes)));
@@ -51,15 +52,24 @@ std::string SumOf(const v1::AgentState& message) {
     add({reinterpret_cast<const char*>(message.sample_labels().data()),
          static_cast<std::size_t>(message.sample_labels_size()) * sizeof(double)});
   }
+  if (message.format() >= kFirstFormatWithLabels) {
+    add({reinterpret_cast<const char*>(message.recent_labels().data()),
+         static_cast<std::size_t>(message.recent_labels_size()) * sizeof(double)});
+  }
   return SumOf(all);
+}
+
+/// The oldest that can say it: an older program may read it.
+std::uint32_t FormatOf(const AgentState& state) {
+  if (!state.position.labels.empty()) return kFirstFormatWithLabels;
+  return state.samples.y.empty() ? kFirstFormatWithInput : kFirstFormatWithSamples;
 }
 
 }  // namespace
 
 void WriteAgentState(const std::string& path, const AgentState& state) {
   v1::AgentState message;
-  // Without samples an older program can read it.
-  message.set_format(state.samples.y.empty() ? kFirstFormatWithInput : kFormat);
+  message.set_format(FormatOf(state));
   message.mutable_configuration()->insert(state.configuration.begin(), state.configuration.end());
   message.set_client(state.client);
   message.set_answered(state.next_step);
@@ -74,6 +84,8 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
     message.mutable_sample_inputs()->Add(state.samples.x.begin(), state.samples.x.end());
     message.mutable_sample_labels()->Add(state.samples.y.begin(), state.samples.y.end());
   }
+  const std::vector<double>& labels = state.position.labels;
+  message.mutable_recent_labels()->Add(labels.begin(), labels.end());
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
 }
@@ -94,7 +106,10 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
   return AgentState{{message.configuration().begin(), message.configuration().end()},
                     message.client(),
                     message.answered(),
-                    {message.position(), message.input_bytes(), message.input_sum()},
+                    {message.position(),
+                     message.input_bytes(),
+                     message.input_sum(),
+                     {message.recent_labels().begin(), message.recent_labels().end()}},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
                     message.model(),
