@@ -26,7 +26,7 @@ test("the answer comes first and names the run with the lowest error", async () 
   assert.ok(winner.startsWith(best.algorithm), winner);
   assert.ok(winner.includes(`M = ${best.kernels_per_upload}`), winner);
   assert.ok(text.includes(best.mse.toPrecision(4)), text);
-  assert.ok(text.includes(`${best.uplink_numbers} numbers`), text);
+  assert.ok(text.includes(`${Math.round(best.uplink_numbers_mean)} numbers`), text);
 });
 
 test("the table shows the numbers of result.json, and saves them in full", async () => {
@@ -41,8 +41,9 @@ test("the table shows the numbers of result.json, and saves them in full", async
     const cells = await rows[i].locator("th,td").allInnerTexts();
     assert.ok(cells[0].startsWith(run.algorithm));
     assert.ok(cells[3].startsWith(run.mse.toPrecision(4)), cells[3]);
-    assert.equal(cells[6], String(run.uplink_numbers));
-    for (const field of ["mse", "mse_std", "regret_mean", "regret_bound", "uplink_bytes", "microseconds_per_sample"]) {
+    const mean = run.uplink_numbers_mean.toFixed(0);
+    assert.equal(cells[6], mean === String(run.uplink_numbers) ? mean : `${mean} (${run.uplink_numbers})`);
+    for (const field of ["uplink_numbers", "uplink_numbers_mean", "mse", "mse_std", "regret_mean", "regret_bound", "uplink_bytes", "microseconds_per_sample"]) {
       assert.equal(lines[i][field] === "" ? null : Number(lines[i][field]), run[field], field);
     }
   }
@@ -191,7 +192,7 @@ test("text from data is shown as text", async () => {
   const lines = [`a,"${evil}",where,y`];
   for (let i = 0; i < 240; ++i) lines.push(`${Math.sin(i)},${Math.cos(3 * i)},${i % 2 ? site : "</script><b>"},${Math.sin(i) ** 2}`);
   writeFileSync(join(folder, "<script>.csv"), lines.join("\n"));
-  polykern("run", "--data", "<script>.csv", "--target", evil, "--site", "where", "-k", "4", "-r", "1", "-a", "pof-mkl", "-M", "51", "--out", "evil");
+  polykern("run", "--data", "<script>.csv", "--target", evil, "--site", "where", "--split", "site", "-k", "4", "-r", "1", "-a", "pof-mkl", "-M", "51", "--out", "evil");
   const other = await open("evil/report.html");
   assert.equal(await other.evaluate(() => window.hacked), undefined);
   const text = await other.locator("main").evaluate((main) => main.textContent);

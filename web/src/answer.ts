@@ -1,7 +1,7 @@
 // The question, and the answer in a sentence or two.
 import { el } from "./dom";
 import { bytes, count, percent, short, spread } from "./format";
-import type { Data, Group, Run } from "./model";
+import { type Data, type Group, numbersUp, type Run } from "./model";
 
 function question(group: Group): string {
   const data = group.data[0] as Data;
@@ -13,7 +13,7 @@ function question(group: Group): string {
 }
 
 function uplink(run: Run): string {
-  return run.uplink_numbers === 0 ? "sending nothing" : `sending ${count(run.uplink_numbers, "number")} (${bytes(run.uplink_bytes)}) per client and step`;
+  return numbersUp(run) === 0 ? "sending nothing" : `sending ${count(Math.round(numbersUp(run)), "number")} (${bytes(run.uplink_bytes)}) per client and step`;
 }
 
 /// The best run, and the best one of another algorithm.

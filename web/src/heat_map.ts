@@ -54,10 +54,11 @@ function drawing(run: Run, weights: ClientWeights, shape: Shape, color: string, 
     text += `<path d="M0 ${y}H${shape.width}" stroke="${ink}" stroke-opacity="0.5"/>`;
     text += `<text x="${shape.left - 8}" y="${y + (block.count * shape.row) / 2 + 4}" text-anchor="end" fill="${ink}">${escapeXml(shorten(block.name, Math.floor(shape.left / 7)))}</text>`;
   }
-  const every = Math.ceil((weights.kernels.length * 110) / (shape.width - shape.left));
+  const longest = Math.max(...weights.kernels.map((kernel) => kernel.length)) * 7; // points
+  const every = Math.ceil((weights.kernels.length * (longest + 12)) / (shape.width - shape.left));
   weights.kernels.forEach((kernel, k) => {
     const x = shape.left + (k + 0.5) * shape.cell;
-    if (k % every !== 0 || x + 50 > shape.width) return;
+    if (k % every !== 0 || x + longest / 2 > shape.width) return;
     text += `<text x="${x.toFixed(1)}" y="${TOP + shape.height + 18}" text-anchor="middle" fill="${ink}">${escapeXml(kernel)}</text>`;
   });
   return text;

@@ -1,5 +1,5 @@
 // What the page works with: the runs of all results, put into groups that can be compared.
-// The fields of result.json are declared in the program (src/polykern/sim/result_fields.cc), and their types, "result", are
+// The fields of result.json are declared in the program (src/polykern/results/result_fields.cc), and their types, "result", are
 // made of its schema (tests/report/types.test.mjs).
 import type { ClientWeights, Comparison, Curves, Data, Options, Run as RunFields } from "result";
 
@@ -15,6 +15,11 @@ export interface Run extends Omit<RunFields, "data"> {
   label: string; // tells it from the others of its group
   color: number; // by algorithm
   dash: number; // by the setting of the algorithm
+}
+
+/// Numbers per client and step; of results of older programs the most in one step is known alone.
+export function numbersUp(run: Run): number {
+  return run.uplink_numbers_mean ?? run.uplink_numbers;
 }
 
 /// " at NAME" of a site; nothing if there is but one.

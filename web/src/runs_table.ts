@@ -1,6 +1,6 @@
 // The table of algorithms.
 import { bytes, short, spread } from "./format";
-import type { Group, Run } from "./model";
+import { type Group, numbersUp, type Run } from "./model";
 import { type Column, table } from "./table";
 
 const finished = (value: (run: Run) => number | null) => (run: Run) => (run.diverged ? null : value(run));
@@ -20,7 +20,11 @@ const COLUMNS: Column<Run>[] = [
     text: (run) => (run.diverged ? "–" : spread(run.regret_mean, run.regret_std)),
   },
   { name: "Bound", help: "Theorem 2's bound of the regret", csv: "regret_bound", value: (run) => run.regret_bound, text: (run) => short(run.regret_bound) },
-  { name: "Numbers up", help: "The most numbers a client sent in one step", csv: "uplink_numbers", value: (run) => run.uplink_numbers },
+  {
+    name: "Numbers up", help: "Numbers a client sent per step: the mean, and the most in one step where that is more", csv: "uplink_numbers_mean",
+    value: numbersUp, more: { uplink_numbers: (run) => run.uplink_numbers },
+    text: (run) => { const mean = numbersUp(run).toFixed(0); return mean === `${run.uplink_numbers}` ? mean : `${mean} (${run.uplink_numbers})`; },
+  },
   { name: "Up", help: "Bytes from a client per step, mean", csv: "uplink_bytes", value: (run) => run.uplink_bytes, text: (run) => bytes(run.uplink_bytes) },
   { name: "Down", help: "Bytes to a client per step, mean", csv: "downlink_bytes", value: (run) => run.downlink_bytes, text: (run) => bytes(run.downlink_bytes) },
   {

@@ -2,12 +2,12 @@
 import { chartFigure } from "./chart";
 import type { Series } from "./chart_spec";
 import { mainRuns } from "./labels";
-import type { Group, Run } from "./model";
+import { type Group, numbersUp, type Run } from "./model";
 
 /// The runs that no other beats in both: fewer numbers up, and a lower error. By rising uplink.
 export function paretoFront(runs: Run[]): Run[] {
   const front: Run[] = [];
-  for (const run of [...runs].sort((a, b) => a.uplink_numbers - b.uplink_numbers || a.mse - b.mse)) {
+  for (const run of [...runs].sort((a, b) => numbersUp(a) - numbersUp(b) || a.mse - b.mse)) {
     const last = front[front.length - 1];
     if (last === undefined || run.mse < last.mse) front.push(run);
   }
@@ -19,12 +19,12 @@ export function tradeOffChart(group: Group): HTMLElement | null {
   if (runs.length < 2) return null;
   const front = paretoFront(runs);
   const line: Series = { name: "Pareto front", x: [], y: [], color: 11, dash: 1, stepped: true };
-  for (const run of front) { line.x.push(run.uplink_numbers); line.y.push(run.mse); }
+  for (const run of front) { line.x.push(numbersUp(run)); line.y.push(run.mse); }
   const points = runs.map((run): Series => ({
-    name: front.includes(run) ? `${run.label} ★` : run.label, x: [run.uplink_numbers], y: [run.mse], color: run.color, dash: run.dash, points: true,
+    name: front.includes(run) ? `${run.label} ★` : run.label, x: [numbersUp(run)], y: [run.mse], color: run.color, dash: run.dash, points: true,
   }));
   return chartFigure({
-    title: "Error against uplink", file: "error-against-uplink", xLabel: "numbers a client sends per step, at most", yLabel: "mean squared error",
+    title: "Error against uplink", file: "error-against-uplink", xLabel: "numbers a client sends per step, on average", yLabel: "mean squared error",
     xScale: "linear", yScale: "log", series: [...points, line],
     summary: `On the Pareto front (★), no other has a lower error for as few numbers: ${front.map((run) => run.label).join("; ")}.`,
   });
