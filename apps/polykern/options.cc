@@ -141,7 +141,10 @@ std::string TypeOf(const OptionDeclaration& option) {
       std::holds_alternative<std::size_t AlgorithmOptions::*>(option.field) ||
       std::holds_alternative<std::optional<std::size_t> AlgorithmOptions::*>(option.field);
   const bool text = std::holds_alternative<std::string AlgorithmOptions::*>(option.field);
-  return text ? "TEXT" : whole ? "UINT" : "FLOAT";
+  return (text    ? "TEXT"
+          : whole ? "UINT"
+                  : "FLOAT") +
+         (option.zero.empty() ? "" : "|" + std::string(option.zero));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ std::string TextFor(const OptionDeclaration& option, const py::handle& value,
   return std::visit(
       [&]<typename T>(T O::*) -> std::string {
         if constexpr (std::same_as<T, bool>) return YesOrNo(value, name);
+        if (!option.zero.empty() && py::isinstance<py::str>(value)) return Text(value, name);
         if constexpr (std::same_as<T, double> || std::same_as<T, std::optional<double>>) {
           return ExactText(ReadNumber(value, name));
         }
@@ -49,7 +50,9 @@ std::string TextFor(const OptionDeclaration& option, const py::handle& value,
 py::object ValueOf(const OptionDeclaration& option, const AlgorithmOptions& options) {
   return std::visit(
       [&]<typename T>(T AlgorithmOptions::*field) -> py::object {
-        if constexpr (std::is_enum_v<T>) return py::str(OptionText(option, options));
+        if (std::is_enum_v<T> || HasNamedZero(option, options)) {
+          return py::str(OptionText(option, options));
+        }
         return py::cast(options.*field);
       },
       option.field);

@@ -60,6 +60,20 @@ std::string FromText(std::string_view text, std::optional<T>& value) {
   return text.empty() ? "" : FromText(text, value.emplace());
 }
 
+/// The text as a value of the option; see FromText.
+template <typename T>
+std::string ReadOption(const OptionDeclaration& option, std::string_view text, T& value) {
+  if constexpr (std::same_as<T, double>) {
+    if (!option.zero.empty()) {
+      value = 0;
+      if (text == option.zero) return "";
+      const bool good = FromText(text, value).empty() && value != 0;
+      return good ? "" : "is neither " + std::string(option.zero) + " nor a number above 0";
+    }
+  }
+  return FromText(text, value);
+}
+
 void Require(bool holds, std::string_view key, const AlgorithmOptions& options,
              const std::string& rule) {
   if (holds) return;
@@ -73,7 +87,13 @@ std::string Describe(const Uplink& uplink) {
 
 }  // namespace
 
+bool HasNamedZero(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  const auto* field = std::get_if<double AlgorithmOptions::*>(&option.field);
+  return !option.zero.empty() && field != nullptr && options.*(*field) == 0;
+}
+
 std::string OptionText(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  if (HasNamedZero(option, options)) return std::string(option.zero);
   return std::visit([&](auto field) { return ToText(options.*field); }, option.field);
 }
 
@@ -93,7 +113,7 @@ std::string OptionComplaint(const OptionDeclaration& option, std::string_view te
   const std::string wrong = std::visit(
       [&]<typename T>(T AlgorithmOptions::*) -> std::string {
         T value{};
-        std::string complaint = FromText(text, value);
+        std::string complaint = ReadOption(option, text, value);
         if constexpr (std::same_as<T, std::size_t> || std::same_as<T, std::optional<std::size_t>>) {
           const std::optional<std::size_t> number = value;
           const double least = std::max(0.0, option.range.low);
@@ -111,7 +131,7 @@ void SetOption(const OptionDeclaration& option, std::string_view text, Algorithm
   const bool good = std::visit(
       [&](auto field) {
         auto value = options.*field;
-        if (!FromText(text, value).empty()) return false;
+        if (!ReadOption(option, text, value).empty()) return false;
         options.*field = std::move(value);
         return true;
       },
@@ -122,8 +142,9 @@ void SetOption(const OptionDeclaration& option, std::string_view text, Algorithm
 void CheckRange(const OptionDeclaration& option, const AlgorithmOptions& options) {
   const auto check = [&](auto value) {
     if constexpr (Number<decltype(value)>) {
-      if (option.range.Holds(static_cast<double>(value))) return;
-      throw Error(OptionName(option.key) + " is " + ToText(value) + "; " + option.range.Rule());
+      if (option.range.Holds(static_cast<double>(value)) || HasNamedZero(option, options)) return;
+      throw Error(OptionName(option.key) + " is " + ToText(value) + "; " + option.range.Rule() +
+                  (option.zero.empty() ? "" : ", or be " + std::string(option.zero)));
     }
   };
   std::visit(

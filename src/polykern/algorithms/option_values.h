@@ -10,6 +10,9 @@
 
 namespace polykern {
 
+/// Is its value the 0 that the declaration has a name for?
+bool HasNamedZero(const OptionDeclaration& option, const AlgorithmOptions& options);
+
 /// The option's value as a text: numbers keep every bit, no value is "".
 std::string OptionText(const OptionDeclaration& option, const AlgorithmOptions& options);
 

@@ -13,6 +13,8 @@ namespace polykern {
 namespace {
 
 constexpr std::size_t kMostFeatures = 100;  // the paper's
+/// With kAutoForgetting clients follow what is quick; the server remembers.
+constexpr double kServersOwnForgetting = 1;
 
 }  // namespace
 
@@ -23,6 +25,10 @@ double Rate::At(std::uint64_t steps) const {
 
 std::uint64_t RepetitionSeed(std::uint64_t seed, std::uint64_t repetition) {
   return Random(seed, Purpose::kRepetition, repetition).Bits();
+}
+
+double ServerForgetting(const AlgorithmOptions& options) {
+  return options.forgetting == kAutoForgetting ? kServersOwnForgetting : options.forgetting;
 }
 
 std::size_t KernelsPerUpload(const AlgorithmOptions& options) {

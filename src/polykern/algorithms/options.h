@@ -114,6 +114,8 @@ struct OptionDeclaration {
                                  ///< option: how it was before there was one. Never changes.
   std::string_view users = {};   ///< the algorithms that use it, with blanks between; "": all
   OptionRange range = {};        ///< of numbers
+  std::string_view zero = {};    ///< what 0 is called, which nobody may type; "": it is a number
+                                 ///< like others. Of a double that lies above 0 otherwise.
   std::string_view help = {};    ///< one line, without the algorithms
   std::string_view unset = {};   ///< what no value means, where the field may have none
   std::string_view label = {};   ///< what a report calls it; "": by its key
@@ -123,6 +125,12 @@ struct OptionDeclaration {
 
 /// True if the algorithm of that name uses the option.
 bool UsesOption(std::string_view algorithm, const OptionDeclaration& option);
+
+/// `forgetting` of a client that chooses by itself how fast to forget; its text is "auto". Whoever
+/// wants that as a default sets it here or in his own AlgorithmOptions; the absent value stays 1.
+inline constexpr double kAutoForgetting = 0;
+/// What the server's regressions forget by: the number given, with auto the federation's own.
+double ServerForgetting(const AlgorithmOptions& options);
 
 namespace users {  // of several options
 inline constexpr std::string_view kDictionary =
@@ -279,7 +287,9 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "1",
      .users = users::kRegressions,
      .range = {.low = 0, .high = 1, .low_open = true},
-     .help = "what a step leaves of the samples before it, in (0, 1]"},
+     .zero = "auto",
+     .help = "what a step leaves of the samples before it, in (0, 1]; auto: each client finds out, "
+             "and knows its last label"},
     {.key = "refresh",
      .field = &AlgorithmOptions::refresh,
      .absent = "0.02",

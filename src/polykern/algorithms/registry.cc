@@ -22,6 +22,7 @@
 #include "polykern/algorithms/paper/pof_mkl.h"
 #include "polykern/algorithms/paper/vm_kofl.h"
 #include "polykern/algorithms/shared/local_experts.h"
+#include "polykern/algorithms/shared/tracking.h"
 #include "polykern/algorithms/successors/fed_poe.h"
 #include "polykern/algorithms/successors/newton_server.h"
 #include "polykern/algorithms/successors/pof_adagrad.h"
@@ -276,6 +277,14 @@ std::size_t LocalMemory(const Entry& entry, const AlgorithmOptions& options) {
   return options.local_memory.value_or(entry.traits.local_memory);
 }
 
+/// With kAutoForgetting a client also knows its last label.
+std::unique_ptr<Algorithm> Make(const Entry& entry, AlgorithmDefinition definition) {
+  const bool tracks = definition.options.forgetting == kAutoForgetting &&
+                      UsesOption(entry.traits.name, *FindOption("forgetting"));
+  auto made = entry.make(std::move(definition));
+  return tracks ? NewTracking(std::move(made)) : std::move(made);
+}
+
 void CheckLocalMemory(const Entry& entry, const AlgorithmOptions& options) {
   if (entry.local_experts == nullptr) return;
   const std::size_t experts = entry.local_experts(options);
@@ -366,15 +375,15 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name, const AlgorithmO
                                          const Problem& problem) {
   CheckAlgorithm(name, options);
   const Entry& entry = Find(name);
-  if (!entry.traits.has_kernels) return entry.make({nullptr, options, problem});
+  if (!entry.traits.has_kernels) return Make(entry, {nullptr, options, problem});
   const bool draws = UsesOption(name, *FindOption("orthogonal"));  // and shared_draws
   const Draw draw = entry.orthogonal || (draws && options.orthogonal) ? Draw::kOrthogonal
                     : draws && options.shared_draws                   ? Draw::kShared
                                                                       : Draw::kIndependent;
-  return entry.make(
-      {std::make_shared<const KernelBank>(KernelsOf(name, options), problem.dimension,
-                                          FeaturesOf(name, options), problem.seed, draw),
-       options, problem});
+  return Make(entry,
+              {std::make_shared<const KernelBank>(KernelsOf(name, options), problem.dimension,
+                                                  FeaturesOf(name, options), problem.seed, draw),
+               options, problem});
 }
 
 std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
@@ -402,7 +411,7 @@ std::unique_ptr<Algorithm> MakeAlgorithm(std::string_view name,
                 " features per kernel do not fit: raise it, or take at most " +
                 std::to_string(fitting));
   }
-  return entry.make({std::move(bank), options, problem});
+  return Make(entry, {std::move(bank), options, problem});
 }
 
 }  // namespace polykern

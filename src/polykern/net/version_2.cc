@@ -15,6 +15,7 @@ struct OldName {
   std::string_view name;
   std::string_view value = {};    ///< unless another is set; "": then the name is left out
   std::string_view choices = {};  ///< every value it may have, with blanks around; "": any
+  std::string_view not_yet = {};  ///< values that came later, with blanks around
 };
 
 constexpr std::array kOldNames = std::to_array<OldName>({
@@ -43,7 +44,7 @@ constexpr std::array kOldNames = std::to_array<OldName>({
     {"projection_radius", "10"},
     {"weighting", "adahedge", " hedge adahedge aggregating "},
     {"ridge", "1e-04"},
-    {"forgetting", "1"},
+    {"forgetting", "1", "", " auto "},
     {"refresh", "0.02"},
     {"server_memory", "4096"},
     {"local_experts", "yes", " yes no "},
@@ -81,6 +82,7 @@ ConfigurationTexts ForVersion2(const ConfigurationTexts& texts) {
     }
     const auto* known = std::ranges::find(kOldNames, old_name, &OldName::name);
     if (known == kOldNames.end() ||
+        known->not_yet.find(" " + old_text + " ") != std::string_view::npos ||
         (!known->choices.empty() &&
          known->choices.find(" " + old_text + " ") == std::string_view::npos)) {
       throw Error("this federation's " + name + " ('" + text.substr(0, 60) +

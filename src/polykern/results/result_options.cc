@@ -27,6 +27,7 @@ bool StandsBeside(const OptionDeclaration& option) {
 
 /// The value of an option; null: none is set.
 Json ValueJson(const OptionDeclaration& option, const AlgorithmOptions& options) {
+  if (HasNamedZero(option, options)) return OptionText(option, options);
   return std::visit(
       [&]<typename T>(T AlgorithmOptions::*field) -> Json {
         const T& value = options.*field;

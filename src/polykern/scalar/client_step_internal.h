@@ -93,5 +93,8 @@ std::unique_ptr<CohortStep> NewFedPoeStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewPerFedAvgStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewLocalStep(const Algorithm& algorithm);
 std::unique_ptr<CohortStep> NewLocalRlsStep(const Algorithm& algorithm);
+/// The last label on top of any of them. A client's state has theirs after the mixture's.
+std::unique_ptr<CohortStep> NewTrackingStep(const Algorithm& algorithm,
+                                            std::unique_ptr<CohortStep> tracked);
 
 }  // namespace polykern::scalar

@@ -1,6 +1,7 @@
 #include "polykern/scalar/scalar_engine.h"
 
 #include <string>
+#include <utility>
 
 #include "polykern/core/error.h"
 #include "polykern/scalar/client_step_internal.h"
@@ -29,7 +30,11 @@ class Scalar final : public Engine {
   std::size_t cohort_size() const override { return 1; }
   std::unique_ptr<CohortStep> NewStep(const Algorithm& algorithm) const override {
     for (const ScalarEntry& entry : kScalarSteps) {
-      if (entry.algorithm == algorithm.name()) return entry.make(algorithm);
+      if (entry.algorithm != algorithm.name()) continue;
+      const bool tracks = algorithm.definition().options.forgetting == kAutoForgetting &&
+                          UsesOption(entry.algorithm, *FindOption("forgetting"));
+      auto step = entry.make(algorithm);
+      return tracks ? scalar::NewTrackingStep(algorithm, std::move(step)) : std::move(step);
     }
     throw Error("the scalar engine does not have " + std::string(algorithm.name()));
   }

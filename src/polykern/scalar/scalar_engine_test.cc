@@ -41,6 +41,11 @@ std::vector<Variant> Variants() {
          o.weighting = Weighting::kAggregating;
          o.forgetting = 1;
        }},
+      {"clients that find out how fast to forget",
+       [](auto& o) {
+         o.forgetting = kAutoForgetting;
+         o.local_kernels = 5;
+       }},
       {"a shared draw",
        [](auto& o) {
          o.shared_draws = true;

@@ -78,7 +78,7 @@ class PofGram final : public Algorithm {
     const Problem& problem = definition().problem;
     return NewGramServer(
         grid_, {.ridge = options.ridge,
-                .forgetting = options.forgetting,
+                .forgetting = ServerForgetting(options),
                 .schedule = {.budget = static_cast<double>(options.budget),
                              .burst = static_cast<double>(options.burst),
                              .disclosure = options.disclosure,

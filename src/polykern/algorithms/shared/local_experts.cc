@@ -1,9 +1,11 @@
 #include "polykern/algorithms/shared/local_experts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/options.h"
 #include "polykern/core/vector_ops.h"
 
 namespace polykern {
@@ -13,9 +15,19 @@ LocalExperts::LocalExperts(const KernelBank& bank, std::vector<LocalRule> rules,
       rules_(std::move(rules)),
       size_(RecursiveLeastSquares(bank.feature_size(), 1, 1).StateSize()) {
   for (LocalRule& rule : rules_) {
-    squares_.emplace_back(bank.feature_size(), rule.ridge, forgetting);
     rule.listening *= static_cast<double>(bank.feature_size());  // in samples from here on
   }
+  for (std::size_t i = 0; i < experts_; ++i) {
+    squares_.emplace_back(bank.feature_size(), RuleOf(i).ridge,
+                          ForgettingOf(forgetting, i, experts_, rules_.size()));
+  }
+}
+
+double LocalExperts::ForgettingOf(double forgetting, std::size_t i, std::size_t experts,
+                                  std::size_t rules) {
+  if (forgetting != kAutoForgetting) return forgetting;
+  const std::size_t kernels = (experts + rules - 1) / rules;
+  return kFactors[i / rules * std::size(kFactors) / kernels];
 }
 
 std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes,

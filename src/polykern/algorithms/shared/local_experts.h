@@ -27,8 +27,16 @@ struct LocalRule {
 /// share it.
 class LocalExperts {
  public:
-  /// Expert i has rule i, modulo their number.
+  /// Expert i has rule i, modulo their number. With kAutoForgetting experts differ in what they
+  /// forget (ForgettingOf).
   LocalExperts(const KernelBank& bank, std::vector<LocalRule> rules, double forgetting);
+
+  /// Of expert i of so many, where `rules` in a row have the same kernel: the number given, or with
+  /// kAutoForgetting one of kFactors. Narrow kernels come first and have the most to learn, so they
+  /// remember the longest.
+  static double ForgettingOf(double forgetting, std::size_t i, std::size_t experts,
+                             std::size_t rules);
+  static constexpr double kFactors[] = {1, 0.999, 0.99, 0.97};
 
   /// The most features per kernel such that `kernels` experts take at most `bytes` of a client's
   /// memory, at most `most`; 0 if not even one fits.
@@ -52,13 +60,11 @@ class LocalExperts {
  private:
   static double BaseOf(const LocalRule& rule, double base) { return rule.alone ? 0.5 : base; }
   const LocalRule& RuleOf(std::size_t i) const { return rules_[i % rules_.size()]; }
-  const RecursiveLeastSquares& SquaresOf(std::size_t i) const {
-    return squares_[i % squares_.size()];
-  }
+  const RecursiveLeastSquares& SquaresOf(std::size_t i) const { return squares_[i]; }
 
   std::size_t experts_;
   std::vector<LocalRule> rules_;
-  std::vector<RecursiveLeastSquares> squares_;  // one for each rule
+  std::vector<RecursiveLeastSquares> squares_;  // one for each expert
   std::size_t size_;                            // of an expert's state
 };
 

@@ -67,7 +67,7 @@ class PofNewton final : public Algorithm {
 
   std::unique_ptr<Server> NewServer() const override {
     const AlgorithmOptions& options = definition().options;
-    return NewNewtonServer(shape_, {options.ridge, options.forgetting, options.refresh});
+    return NewNewtonServer(shape_, {options.ridge, ServerForgetting(options), options.refresh});
   }
   std::unique_ptr<CohortStep> NewCpuStep() const override;
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "polykern/algorithms/options.h"
 #include "polykern/core/error.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/version_2.h"
@@ -12,11 +13,17 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFirstVersionWithSums = 4;  // and labels, and ranges that are learnt
+constexpr std::uint32_t kFirstVersionWithSums = 4;  // and the texts that Refusal names
 
 /// To the bit.
 bool SameBlock(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
+}
+
+Ending TooNew(const std::string& name, const std::string& text, std::uint32_t version) {
+  return {Ending::Kind::kVersion, "this federation's " + name + " ('" + text +
+                                      "') is newer than version " + std::to_string(version) +
+                                      " of the protocol: update this client"};
 }
 
 }  // namespace
@@ -68,13 +75,15 @@ std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
                                               std::to_string(version) +
                                               " of the protocol: update this client"};
   }
-  for (const char* name : {"labels", "learn_ranges"}) {
+  for (const char* name : {"labels", "learn_ranges", "lags", "calendar", "time"}) {
     const auto text = configuration_.find(name);
     if (text == configuration_.end() || version >= kFirstVersionWithSums) continue;
-    return Ending{Ending::Kind::kVersion, std::string("this federation's ") + name + " ('" +
-                                              text->second + "') is newer than version " +
-                                              std::to_string(version) +
-                                              " of the protocol: update this client"};
+    return TooNew(name, text->second, version);
+  }
+  const auto forgetting = configuration_.find("forgetting");
+  if (forgetting != configuration_.end() && forgetting->second == FindOption("forgetting")->zero &&
+      version < kFirstVersionWithSums) {
+    return TooNew("forgetting", forgetting->second, version);
   }
   return {};
 }
