@@ -27,6 +27,7 @@ std::shared_ptr<const KernelBank> DrawBank(const OnlineLearnerOptions& o) {
   if (o.kernels == 0 || o.features == 0) throw Error("kernels and features must be at least 1");
   if (o.warm_up < 2)
     throw Error("warm_up is " + std::to_string(o.warm_up) + "; it must be at least 2");
+  if (o.forgetting == kAutoForgetting) throw Error("forgetting is 0; it must lie in (0, 1]");
   if (numbers > 0x1p32 || state > 0x1p32) {
     throw Error(std::to_string(o.kernels) + " kernels with " + std::to_string(o.features) +
                 " features are too many: lower kernels or features");

@@ -124,6 +124,25 @@ TEST(DeclaredOptions, HaveKeysOfTheirOwnAndTextsThatComeBack) {
   EXPECT_EQ(FindOption(""), nullptr);
 }
 
+TEST(DeclaredOptions, MayHaveANameForZero) {
+  const OptionDeclaration& forgetting = *FindOption("forgetting");
+  AlgorithmOptions options;
+  EXPECT_EQ(OptionText(forgetting, options), "1");
+  SetOption(forgetting, "auto", options);
+  EXPECT_EQ(options.forgetting, kAutoForgetting);
+  EXPECT_EQ(OptionText(forgetting, options), "auto");
+  EXPECT_NO_THROW(CheckRange(forgetting, options));
+  options.forgetting = 1.5;
+  EXPECT_THAT([&] { CheckRange(forgetting, options); },
+              ThrowsMessage<Error>(HasSubstr("is 1.5; it must lie in (0, 1], or be auto")));
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    EXPECT_TRUE(option.zero.empty() ||
+                (std::holds_alternative<double AlgorithmOptions::*>(option.field) &&
+                 option.range.low == 0 && option.range.low_open))
+        << option.key;
+  }
+}
+
 TEST(DeclaredOptions, NameOnlyAlgorithmsThatExist) {
   for (const OptionDeclaration& option : kAlgorithmOptions) {
     std::istringstream users{std::string(option.users)};
@@ -197,6 +216,10 @@ TEST(SetOption, RefusesATextOfAnotherTypeByTheOptionsNameAndChangesNothing) {
   expect("kernels", "7 ", "is not a whole number");
   expect("kernels", "", "is not a whole number");
   expect("features", "x", "is not a whole number of at least 1");
+  expect("forgetting", "0", "is neither auto nor a number above 0");
+  expect("forgetting", "-0.0", "is neither auto nor a number above 0");
+  expect("forgetting", "Auto", "is neither auto nor a number above 0");
+  expect("forgetting", "", "is neither auto nor a number above 0");
   expect("ridge", "1,5", "is not a number");
   expect("learning_rate", "fast", "is not a number");
   expect("orthogonal", "maybe", "is neither yes nor no");

@@ -19,8 +19,8 @@ inline std::string RandomOptionText(const OptionDeclaration& option, Random& ran
   std::vector<std::string> texts = OptionChoices(option);
   if (option.key == "dictionary") texts = {"gaussian", "mixed"};
   if (texts.empty()) {
-    texts = {"yes", "no", std::to_string(1 + random.Below(200)),
-             ExactText(std::ldexp(random.Uniform(), -3))};
+    texts = {"yes", "no", std::string(option.zero.empty() ? "no" : option.zero),
+             std::to_string(1 + random.Below(200)), ExactText(std::ldexp(random.Uniform(), -3))};
     std::erase_if(texts, [&](const std::string& text) {
       AlgorithmOptions options;
       try {

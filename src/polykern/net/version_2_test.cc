@@ -120,13 +120,22 @@ TEST(Version2, IsToldOfNoOptionThatCameAfterIt) {
     ConfigurationTexts texts = ToTexts(Federation("pof-mkl"));
     const std::string name(option.key);
     Random random(1, Purpose::kTest);
-    texts[name] = RandomOptionText(option, random);
+    do texts[name] = RandomOptionText(option, random);
+    while (texts[name] == option.zero && !option.zero.empty());
     if (option.since > kLastVersionWithEveryOption) {
       EXPECT_THAT([&] { ForVersion2(texts); }, ThrowsMessage<Error>(HasSubstr(name))) << name;
     } else {
       EXPECT_NO_THROW(ForVersion2(texts)) << name;
     }
   }
+}
+
+TEST(Version2, KnowsOnlyANumberToForgetBy) {
+  ConfigurationTexts texts = ToTexts(Federation("pof-newton"));
+  texts["forgetting"] = "0.5";
+  EXPECT_NO_THROW(ForVersion2(texts));
+  texts["forgetting"] = "auto";
+  EXPECT_THAT([&] { ForVersion2(texts); }, ThrowsMessage<Error>(HasSubstr("forgetting ('auto')")));
 }
 
 TEST(Version2, ShowsOnlyTheBeginningOfATextThatIsTooNew) {

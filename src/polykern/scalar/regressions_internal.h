@@ -43,8 +43,7 @@ class PrivateRegressions {
       const LocalRule& rule = rules_[i % rules_.size()];
       AlgorithmOptions options = options_;
       options.ridge = rule.ridge;
-      options.forgetting =
-          LocalExperts::ForgettingOf(options_.forgetting, i, bank_.kernels(), rules_.size());
+      options.forgetting = LocalExperts::ForgettingOf(options_.forgetting, i, rules_.size());
       LearnRegression(options, Z(i, x), label - (rule.alone ? kMiddleOfLabels : base),
                       MatrixRow(state, i, Size()));
     }

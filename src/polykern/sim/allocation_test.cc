@@ -87,7 +87,7 @@ TEST(Simulation, DoesNotAllocateInTheStepLoopOfRegressions) {
       options.experts = local ? Experts::kFederatedAndLocal : Experts::kFederated;
       options.local_memory = 64;
       options.local_kernels = 2;
-      options.forgetting = 0.99;
+      options.forgetting = local ? kAutoForgetting : 0.99;
       const auto algorithm = MakeAlgorithm(name, options, {stream.dimension(), 120, 1});
       Clients clients(*algorithm, 0, stream.clients());
       Workers workers(1);

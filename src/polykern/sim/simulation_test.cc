@@ -1,5 +1,6 @@
 #include "polykern/sim/simulation.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -35,8 +36,9 @@ struct Fixture {
       .seed = 2, .participation = 0.8, .keep_predictions = true, .uniforms = {}};
 
   Fixture() { Use("pof-mkl"); }
-  void Use(std::string_view name) {
+  void Use(std::string_view name, double forgetting = 1) {
     AlgorithmOptions settings;
+    settings.forgetting = forgetting;
     settings.kernels_per_upload = 5;
     settings.exploration = 0.3;
     settings.features = 10;
@@ -84,11 +86,26 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsWithPrivateExperts) {
   EXPECT_EQ(RunOn(f, 7), alone);
 }
 
-class StoppedSimulation : public testing::TestWithParam<std::string_view> {};
+/// Those whose clients may find out how fast to forget.
+constexpr std::string_view kForgetful[] = {"pof-gram", "pof-newton", "local-rls"};
 
-TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
-  Fixture f;
-  f.Use(GetParam());
+TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsOfClientsThatChooseHowToForget) {
+  for (const auto name : kForgetful) {
+    SCOPED_TRACE(name);
+    Fixture f;
+    f.Use(name, kAutoForgetting);
+    const Bits alone = RunOn(f, 1);
+    EXPECT_EQ(RunOn(f, 2), alone);
+    EXPECT_EQ(RunOn(f, 7), alone);
+  }
+}
+
+class StoppedSimulation : public testing::TestWithParam<std::string_view> {
+ protected:
+  static void Run(const Fixture& f);
+};
+
+void StoppedSimulation::Run(const Fixture& f) {
   Workers workers(2);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation whole(*f.algorithm, f.fleet, clients, workers, f.options);
@@ -107,6 +124,15 @@ TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
   while (!second.done()) second.Step();
   EXPECT_EQ(BitsOf(second.Save()), BitsOf(whole.Save()));
   EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
+}
+
+TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
+  Fixture f;
+  f.Use(GetParam());
+  Run(f);
+  if (std::ranges::count(kForgetful, GetParam()) == 0) return;
+  f.Use(GetParam(), kAutoForgetting);
+  Run(f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, StoppedSimulation,
@@ -247,6 +273,11 @@ TEST(Simulation, ForgettingPaysWithDriftAndCostsLittleWithout) {
 
 TEST(Simulation, ForgettingPaysWithDriftForPrivateExpertsToo) {
   EXPECT_LT(MseWith(6, 0.99, true), 0.9 * MseWith(6, 1, true));
+}
+
+TEST(Simulation, ClientsThatChooseHowToForgetNeedNotBeToldOfDrift) {
+  EXPECT_LT(MseWith(6, kAutoForgetting, true), 0.9 * MseWith(6, 0.999, true));
+  EXPECT_LT(MseWith(0, kAutoForgetting, true), 1.04 * MseWith(0, 1, true));
 }
 
 /// Theorem 2 on the synthetic fleet, and the average regret per step as T grows.

@@ -19,15 +19,13 @@ LocalExperts::LocalExperts(const KernelBank& bank, std::vector<LocalRule> rules,
   }
   for (std::size_t i = 0; i < experts_; ++i) {
     squares_.emplace_back(bank.feature_size(), RuleOf(i).ridge,
-                          ForgettingOf(forgetting, i, experts_, rules_.size()));
+                          ForgettingOf(forgetting, i, rules_.size()));
   }
 }
 
-double LocalExperts::ForgettingOf(double forgetting, std::size_t i, std::size_t experts,
-                                  std::size_t rules) {
+double LocalExperts::ForgettingOf(double forgetting, std::size_t i, std::size_t rules) {
   if (forgetting != kAutoForgetting) return forgetting;
-  const std::size_t kernels = (experts + rules - 1) / rules;
-  return kFactors[i / rules * std::size(kFactors) / kernels];
+  return kFactors[(i / rules + 2 * (i % rules)) % std::size(kFactors)];
 }
 
 std::size_t LocalExperts::FittingFeatures(std::size_t kernels, std::size_t bytes,

@@ -31,11 +31,9 @@ class LocalExperts {
   /// forget (ForgettingOf).
   LocalExperts(const KernelBank& bank, std::vector<LocalRule> rules, double forgetting);
 
-  /// Of expert i of so many, where `rules` in a row have the same kernel: the number given, or with
-  /// kAutoForgetting one of kFactors. Narrow kernels come first and have the most to learn, so they
-  /// remember the longest.
-  static double ForgettingOf(double forgetting, std::size_t i, std::size_t experts,
-                             std::size_t rules);
+  /// Of expert i, where `rules` in a row have the same kernel: the number given, or with
+  /// kAutoForgetting one of kFactors, in turn, so that neighbours in bandwidth differ in it.
+  static double ForgettingOf(double forgetting, std::size_t i, std::size_t rules);
   static constexpr double kFactors[] = {1, 0.999, 0.99, 0.97};
 
   /// The most features per kernel such that `kernels` experts take at most `bytes` of a client's

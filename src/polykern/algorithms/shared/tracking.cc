@@ -20,7 +20,8 @@ class TrackingAlgorithm final : public Algorithm {
         tracked_(std::move(tracked)),
         mixture_(TrackingRule::kExperts, definition().options.weighting,
                  definition().options.weight_rate.value_or(kUnitRate)),
-        squares_(TrackingRule::kWidth, TrackingRule::kRidge, TrackingRule::kForgetting) {}
+        rule_(definition().problem.dimension),
+        squares_(rule_.width(), TrackingRule::kRidge, TrackingRule::kForgetting) {}
 
   std::string_view name() const override { return tracked_->name(); }
   const ModelShape& shape() const override { return tracked_->shape(); }
@@ -28,7 +29,7 @@ class TrackingAlgorithm final : public Algorithm {
   std::size_t experts() const override { return tracked_->experts(); }
   double weight_rate() const override { return tracked_->weight_rate(); }
   std::size_t state_size() const override {
-    return KnownStart() + TrackingRule::kKnown + squares_.StateSize();
+    return KnownStart() + rule_.known() + squares_.StateSize();
   }
   std::size_t lasting_state() const override {
     return mixture_.StateSize() + tracked_->lasting_state();
@@ -51,18 +52,21 @@ class TrackingAlgorithm final : public Algorithm {
 
   std::unique_ptr<const Algorithm> tracked_;
   Mixture mixture_;  // of its prediction, the last label and the regression
+  TrackingRule rule_;
   RecursiveLeastSquares squares_;
 };
 
 class TrackingAlgorithm::Step final : public CohortStep {
  public:
   explicit Step(const TrackingAlgorithm& algorithm)
-      : algorithm_(algorithm), tracked_(algorithm.tracked_->NewCpuStep()) {}
+      : algorithm_(algorithm),
+        rule_(algorithm.rule_),
+        tracked_(algorithm.tracked_->NewCpuStep()),
+        scratch_(2 * rule_.width()) {}
 
  private:
   /// Of one client, between Predict and Learn.
   struct Client {
-    std::array<float, TrackingRule::kWidth> z;
     double correction;  // theta . z
     std::array<float, TrackingRule::kExperts> f;
     std::array<double, TrackingRule::kExperts> weights;
@@ -85,20 +89,30 @@ class TrackingAlgorithm::Step final : public CohortStep {
     const auto f = tracked_->kernel_predictions();
     kernel_predictions_.assign(f.begin(), f.end());
     clients_.resize(clients());
+    z_.resize(clients() * rule_.width());
     predictions_.resize(clients());
     for (std::size_t c = 0; c < clients(); ++c) {
-      predictions_[c] = PredictClient(tracked_->predictions()[c], PartsOf(c), clients_[c]);
+      predictions_[c] = PredictClient(c, tracked_->predictions()[c], PartsOf(c), clients_[c]);
     }
   }
 
-  double PredictClient(double p, const Parts& parts, Client& client) const {
+  double PredictClient(std::size_t c, double p, const Parts& parts, Client& client) {
     const double labels = parts.known[0];
     const double last = labels > 0 ? parts.known[1] : p;
     const double error = labels > 0 ? last - parts.known[2] : 0;
-    client.z = {static_cast<float>(error), static_cast<float>(last - p),
-                static_cast<float>(p - 0.5), 1};
-    client.correction = Dot(algorithm_.squares_.Theta(parts.squares), client.z);
-    const double fitted = labels < TrackingRule::kListening ? p : p + client.correction;
+    const auto z = MatrixRow(z_, c, rule_.width());
+    z[0] = static_cast<float>(error);
+    z[1] = static_cast<float>(last - p);
+    z[2] = static_cast<float>(p - 0.5);
+    z[3] = 1;
+    const auto x = InputsOf(c);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto before = labels > 0 ? static_cast<float>(parts.known[3 + i]) : x[i];
+      z[4 + i] = std::clamp(x[i] - before, -1.0F, 1.0F);
+      z[4 + x.size() + i] = std::clamp(x[i], -1.0F, 1.0F);
+    }
+    client.correction = Dot(algorithm_.squares_.Theta(parts.squares), z);
+    const double fitted = labels < rule_.listening() ? p : p + client.correction;
     client.f = {static_cast<float>(p), Clipped(last), Clipped(fitted)};
     algorithm_.mixture_.Weights(parts.mixture, client.weights);
     return algorithm_.mixture_.Predict(client.weights, client.f);
@@ -109,36 +123,44 @@ class TrackingAlgorithm::Step final : public CohortStep {
     const auto losses = tracked_->kernel_losses();
     kernel_losses_.assign(losses.begin(), losses.end());
     for (std::size_t c = 0; c < clients(); ++c) {
-      LearnClient(tracked_->predictions()[c], labels[c], clients_[c], PartsOf(c));
+      LearnClient(c, tracked_->predictions()[c], labels[c], clients_[c], PartsOf(c));
     }
   }
 
-  void LearnClient(double p, double label, const Client& client, const Parts& parts) const {
+  void LearnClient(std::size_t c, double p, double label, const Client& client,
+                   const Parts& parts) {
     std::array<double, TrackingRule::kExperts> losses;
     algorithm_.loss().Values(client.f, label, losses);
     algorithm_.mixture_.Learn(losses, client.weights, parts.mixture);
     if (parts.known[0] > 0) {
-      std::array<double, 2 * TrackingRule::kWidth> scratch;
-      algorithm_.squares_.Learn(client.z, label - p, client.correction, parts.squares, scratch);
+      algorithm_.squares_.Learn(MatrixRow(z_, c, rule_.width()), label - p, client.correction,
+                                parts.squares, scratch_);
     }
     parts.known[0] += 1;
     parts.known[1] = label;
     parts.known[2] = p;
+    std::ranges::copy(InputsOf(c), parts.known.begin() + 3);
   }
 
   static float Clipped(double value) { return static_cast<float>(std::clamp(value, 0.0, 1.0)); }
+  std::span<const float> InputsOf(std::size_t c) const {
+    return samples().x.subspan(c * samples().x.size() / clients(), rule_.inputs);
+  }
   Parts PartsOf(std::size_t c) const {
     double* const state = samples().state[c];
     double* const known = state + algorithm_.KnownStart();
     return {{state, algorithm_.mixture_.StateSize()},
-            {known, TrackingRule::kKnown},
-            {known + TrackingRule::kKnown, algorithm_.squares_.StateSize()}};
+            {known, rule_.known()},
+            {known + rule_.known(), algorithm_.squares_.StateSize()}};
   }
 
   const TrackingAlgorithm& algorithm_;
+  const TrackingRule& rule_;
   std::unique_ptr<CohortStep> tracked_;
   std::vector<double*> tracked_states_;
   std::vector<Client> clients_;
+  std::vector<float> z_;  // clients x width
+  std::vector<double> scratch_;
 };
 
 std::unique_ptr<CohortStep> TrackingAlgorithm::NewCpuStep() const {

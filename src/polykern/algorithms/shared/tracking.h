@@ -7,18 +7,28 @@
 
 namespace polykern {
 
-/// What a client adds that knows its last label, y', and what was predicted for it, p'. Beside the
-/// prediction p of its algorithm it has two experts, and a mixture of the three: y' itself, and
-///   p + theta . z,  z = (y' - p', y' - p, p - 1/2, 1),
-/// a regression that carries over how wrong it was, in part. Until there is a label, and for the
-/// regression a few, they say p.
+/// What a client adds that knows its last label y', the inputs x' it belonged to, and what was
+/// predicted for them, p'. Beside the prediction p of its algorithm it has two experts, and a
+/// mixture of the three: y' itself, and
+///   p + theta . z,  z = (y' - p', y' - p, p - 1/2, 1, x - x', x),
+/// a regression that carries over how wrong it was, and knows how labels move with the inputs.
+/// Until there is a label, and for the regression a few, they say p. x and x - x' are clipped to
+/// [-1, 1], and left out where there are more than kMostInputs of them.
 struct TrackingRule {
+  explicit TrackingRule(std::size_t dimension) : inputs(dimension <= kMostInputs ? dimension : 0) {}
+
   static constexpr std::size_t kExperts = 3;
-  static constexpr std::size_t kWidth = 4;          ///< of z
-  static constexpr double kRidge = 0.01;            ///< of labels in [0, 1]
-  static constexpr double kForgetting = 0.999;      ///< of its own regression
-  static constexpr double kListening = 2 * kWidth;  ///< labels, before it speaks
-  static constexpr std::size_t kKnown = 3;          ///< numbers: labels so far, y', p'
+  static constexpr std::size_t kMostInputs = 32;
+  static constexpr double kRidge = 0.01;        ///< of labels in [0, 1]
+  static constexpr double kForgetting = 0.999;  ///< of its own regression
+
+  std::size_t inputs;  ///< that it uses
+
+  std::size_t width() const { return 4 + 2 * inputs; }  ///< of z
+  /// Labels before the regression speaks.
+  double listening() const { return 2 * static_cast<double>(width()); }
+  /// Numbers that it knows: labels so far, y', p', x'.
+  std::size_t known() const { return 3 + inputs; }
 };
 
 /// The algorithm, which must have squared loss and labels in [0, 1], on clients that know their

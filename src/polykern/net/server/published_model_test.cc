@@ -83,6 +83,13 @@ TEST_F(APublishedModel, IsNotForOtherVersionsOfTheProtocol) {
     EXPECT_THAT(Make().Refusal(version)->reason,
                 HasSubstr("this federation's labels ('range') is newer than version "));
   }
+  configuration_.erase("labels");
+  configuration_["forgetting"] = "auto";
+  EXPECT_EQ(Make().Refusal(kProtocolVersion), std::nullopt);
+  for (const std::uint32_t version : {1U, 2U, 3U}) {
+    EXPECT_THAT(Make().Refusal(version)->reason,
+                HasSubstr("this federation's forgetting ('auto') is newer than version "));
+  }
 }
 
 }  // namespace
