@@ -92,6 +92,10 @@ def test_options_come_from_the_declarations(bank):
     assert list(parameters)[0] == "bank" and parameters["ridge"].default == 1e-4 and "learning_rate" not in parameters
     assert "ridge: ridge of the regressions" in pk.PofNewton.__doc__
     assert "kernels" not in parameters  # the bank's
+    assert pk.PofNewton(bank, forgetting="auto").client(0).weights.shape == (5,)
+    for wrong in (0, "fast"):
+        with pytest.raises(ValueError, match="forgetting: '.*' is neither auto nor a number above 0"):
+            pk.PofNewton(bank, forgetting=wrong)
     with pytest.raises(TypeError, match="PofNewton: got an unexpected keyword argument 'learning_rate'"):
         pk.PofNewton(bank, learning_rate=0.1)
     with pytest.raises(TypeError, match="make_algorithm"):

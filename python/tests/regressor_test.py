@@ -146,6 +146,7 @@ def test_bad_input_is_told_and_changes_nothing(stream):
         (lambda: pk.OnlineRegressor(features=10**9).fit(X, y), "too many"),
         (lambda: pk.OnlineRegressor(ridge=-1).fit(X, y), "ridge is -1"),
         (lambda: pk.OnlineRegressor(forgetting=2).fit(X, y), "forgetting is 2"),
+        (lambda: pk.OnlineRegressor(forgetting=0).fit(X, y), "forgetting is 0"),
         (lambda: pk.OnlineRegressor(warm_up=1).fit(X, y), "warm_up is 1"),
         (lambda: pk.OnlineRegressor(dictionary="square").fit(X, y), "there are: gaussian"),
     ]:

@@ -60,6 +60,19 @@ def test_bad_csv_is_reported_by_line_and_skipped(trial):
         assert done.returncode == 1 and made == [] and words in done.stderr
 
 
+def test_an_agent_that_finds_out_how_fast_to_forget_goes_on_with_the_same_bits(trial):
+    trial.serve("--algorithm", "local-rls", "--kernels", "8", "--dimension", "2", "--forgetting", "auto")
+    rows = [f"{n % 7 / 7},{n % 5 / 5},{0.4 + n * n % 11 / 30}\n" for n in range(60)]
+    _, whole = trial.join("a,b,y\n" + "".join(rows), "--wait")
+    (trial.f.folder / "in.csv").write_text("a,b,y\n" + "".join(rows[:25]))
+    _, first = trial.join(None, "--input", "in.csv", "--state", "mill.state")
+    with open(trial.f.folder / "in.csv", "a") as file:
+        file.write("".join(rows[25:]))
+    done, rest = trial.join(None, "--input", "in.csv", "--state", "mill.state")
+    assert done.returncode == 0, done.stderr
+    assert [p["prediction"] for p in first + rest] == [p["prediction"] for p in whole]
+
+
 def test_an_agent_goes_on_where_it_was_and_predicts_while_the_server_is_away(trial):
     trial.serve("--dimension", "2")
     rows = [f"{n / 20},{1 - n / 20},0.5\n" for n in range(20)]

@@ -201,6 +201,7 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "-a", "perfedavg", "--budget", "10"], 1, ["--budget is 10", "11 numbers", "8 inputs"]),
     (["run", "-a", "pof-newton", "--ridge", "0"], 1, ["--ridge is 0", "above 0"]),
     (["run", "-a", "pof-newton", "--forgetting", "1.5"], 1, ["--forgetting is 1.5", "(0, 1]"]),
+    (["run", "-a", "pof-gram", "--forgetting", "0"], 2, ["--forgetting", "'0' is neither auto nor a number above 0"]),
     (["run", "-a", "pof-newton", "--server-memory", "8"], 1, ["--server-memory is 8", "9 MiB", "--features"]),
     (["run", "-a", "pof-newton", "--loss", "huber"], 1, ["--loss", "pof-newton"]),
     (["run", "--experts", "local"], 2, ["--experts", "federated, federated,local"]),

@@ -32,6 +32,9 @@ std::vector<Row> EveryRow() {
     row.options.budget = 400;
     row.options.local_memory = 8;  // KeptRuns write it as text
     rows.push_back(row);
+    if (!UsesOption(name, *FindOption("forgetting"))) continue;
+    row.options.forgetting = kAutoForgetting;
+    rows.push_back(row);
   }
   return rows;
 }
