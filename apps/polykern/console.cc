@@ -8,7 +8,15 @@
 
 #include <unistd.h>
 
+#include "polykern/core/error.h"
+
 namespace polykern {
+
+void PrintNotices(const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) {
+    std::cerr << "polykern: note: " << Error(notice).Spelled(ShellSpelling) << '\n';
+  }
+}
 
 ProgressBar::ProgressBar(const Progress& progress, const std::string& what, bool lines)
     : ProgressBar(

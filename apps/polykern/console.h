@@ -5,11 +5,15 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "polykern/results/text_table.h"
 #include "polykern/sim/experiment.h"
 
 namespace polykern {
+
+/// A line of standard error for each, options spelt as a shell takes them.
+void PrintNotices(const std::vector<std::string>& notices);
 
 /// How far some work is, and what it is at.
 struct WorkState {

@@ -38,6 +38,20 @@ CLI::Validator WholeNumber(std::size_t least) {
   return {check, ""};
 }
 
+void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal) {
+  command
+      .add_option_function<std::string>(
+          "--delimiter",
+          [&delimiter](const std::string& name) { delimiter = ParseDelimiter(name); },
+          "CSV: what divides cells, a character or tab, semicolon, comma, blank (default: a guess)")
+      ->group("Data");
+  command
+      .add_option_function<std::string>(
+          "--decimal", [&decimal](const std::string& name) { decimal = ParseDecimal(name); },
+          "CSV: what stands before a fraction, . or , (default: .)")
+      ->group("Data");
+}
+
 void AddSourceOptions(CLI::App& command, SourceOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Data"); };
   group(command
@@ -74,14 +88,17 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->delimiter(','));
   group(command.add_option("--categorical", o.categorical, "CSV: text columns to use as inputs")
             ->delimiter(','));
+  group(command.add_option_function<std::string>(
+      "--categories", [&o](const std::string& name) { o.categories = ParseCategories(name); },
+      "CSV: texts become an input each (onehot), or codes as they first appear (code) (default: "
+      "onehot)"));
+  AddFileFormOptions(command, o.delimiter, o.decimal);
   group(command
             .add_option_function<std::string>(
-                "--missing",
-                [&o](const std::string& name) {
-                  o.missing = name == "error" ? MissingPolicy::kError : MissingPolicy::kDrop;
-                },
-                "Rows with missing cells: drop or error (default: drop)")
-            ->check(CLI::IsMember({"drop", "error"})));
+                "--missing", [&o](const std::string& name) { o.missing = ParseMissing(name); },
+                "Rows with missing cells: drop, error, or impute inputs by their mean so far "
+                "(default: drop)")
+            ->check(CLI::IsMember({"drop", "error", "impute"})));
   group(command.add_option_function<std::string>(
       "--scaling", [&o](const std::string& name) { o.scaling = ParseScaling(name); },
       "norm (the paper's) or range (default: norm)"));

@@ -15,6 +15,9 @@ namespace polykern {
 
 /// The options that several commands share, each bound to the field of the library's struct.
 void AddSourceOptions(CLI::App& command, SourceOptions& options);
+
+/// --delimiter and --decimal.
+void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 
 /// The options of the algorithms, as far as a command line gives them: keys and texts.

@@ -192,6 +192,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   if (speaks && !options.out.empty()) CheckWritable(options.out);
   CheckExperiment(rows, options.experiment);
   Source source = OpenSource(options.source);
+  if (speaks) PrintNotices(source.notices);
   const RunStore partial(options.out + "/partial");
   ExperimentHost host = {.ranks = &ranks, .store = nullptr, .data = {}};
   if (!options.out.empty()) {

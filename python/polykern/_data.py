@@ -32,6 +32,7 @@ class Data:
     target = property(lambda self: self._core.target, doc="The name of the label's column.")
     sites = property(lambda self: self._core.sites, doc="The site of each client, (K,), a place in site_names.")
     site_names = property(lambda self: self._core.site_names, doc="The names of the sites.")
+    notices = property(lambda self: self._core.notices, doc="What a person would want to know of the columns, a text each.")
     dropped_rows = property(lambda self: self._core.dropped_rows, doc="Rows left out because a value is missing.")
 
     def __repr__(self):
@@ -40,8 +41,9 @@ class Data:
 
 
 def load(data, data_dir="data", *, target=None, site=None, client=None, time=None, lags=None, calendar=None,
-         inputs=None, exclude=None, categorical=None, scaling=None, ranges=None, split=None, clients=None, steps=None,
-         dimension=None, noise=None, drift=None, seed=0):
+         inputs=None, exclude=None, categorical=None, categories=None, missing=None, decimal=None, delimiter=None,
+         scaling=None, ranges=None, split=None, clients=None, steps=None, dimension=None, noise=None, drift=None,
+         seed=0):
     """Reads, scales and deals samples, with the same options and the same bits as `polykern run`.
 
     data: "naval", "uji", "air" or "wec" (their files are below data_dir: `polykern data get`), "synthetic", or one or
@@ -60,6 +62,7 @@ def load(data, data_dir="data", *, target=None, site=None, client=None, time=Non
                 and not os.path.exists(name):
             raise FileNotFoundError(f"there is no file {name!r}")
     settings = dict(target=target, site=site, client=client, time=time, lags=lags, calendar=calendar,
-                    inputs=inputs, exclude=exclude, categorical=categorical, scaling=scaling, ranges=ranges, split=split,
-                    clients=clients, steps=steps, dimension=dimension, noise=noise, drift=drift, seed=seed)
+                    inputs=inputs, exclude=exclude, categorical=categorical, categories=categories, missing=missing,
+                    decimal=decimal, delimiter=delimiter, scaling=scaling, ranges=ranges, split=split, clients=clients,
+                    steps=steps, dimension=dimension, noise=noise, drift=drift, seed=seed)
     return Data(_core.load(names, os.fspath(data_dir), settings))

@@ -77,6 +77,10 @@ const std::map<std::string, Set>& Settings() {
       {"inputs", [](O& o, const S& s) { o.features = s.Texts(); }},
       {"exclude", [](O& o, const S& s) { o.exclude = s.Texts(); }},
       {"categorical", [](O& o, const S& s) { o.categorical = s.Texts(); }},
+      {"categories", [](O& o, const S& s) { o.categories = ParseCategories(s.Text()); }},
+      {"missing", [](O& o, const S& s) { o.missing = ParseMissing(s.Text()); }},
+      {"decimal", [](O& o, const S& s) { o.decimal = ParseDecimal(s.Text()); }},
+      {"delimiter", [](O& o, const S& s) { o.delimiter = ParseDelimiter(s.Text()); }},
       {"scaling", [](O& o, const S& s) { o.scaling = ParseScaling(s.Text()); }},
       {"ranges", SetRanges},
       {"split", [](O& o, const S& s) { o.split = ParseSplit(s.Text()); }},
@@ -147,6 +151,14 @@ void BindData(py::module_& module) {
       .def_property_readonly("clients", [](const Data& d) { return d.stream().clients(); })
       .def_property_readonly("dimension", [](const Data& d) { return d.stream().dimension(); })
       .def_property_readonly("inputs", [](const Data& d) { return d.source->inputs; })
+      .def_property_readonly("notices",
+                             [](const Data& d) {
+                               std::vector<std::string> texts;
+                               for (const std::string& notice : d.source->notices) {
+                                 texts.emplace_back(Error(notice).what());
+                               }
+                               return texts;
+                             })
       .def_property_readonly("target", [](const Data& d) { return d.source->target; })
       .def_property_readonly("dropped_rows", [](const Data& d) { return d.source->dropped_rows; })
       .def_property_readonly("site_names",

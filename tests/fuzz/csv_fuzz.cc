@@ -20,7 +20,8 @@ void ReadAll(const CsvFile& file) {
     line = rows.line();
     for (const Cell& cell : rows.cells()) {
       double value = 0;
-      if (ParseCell(cell.text, value) == CellKind::kNumber && !std::isfinite(value)) std::abort();
+      const CellKind kind = ParseCell(cell.text, value, file.decimal);
+      if (kind == CellKind::kNumber && !std::isfinite(value)) std::abort();
       if (cell.Unescape().size() > cell.text.size()) std::abort();
     }
   }
@@ -33,9 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   file.Write(data, size);
   for (const HeaderLine header : {HeaderLine::kAuto, HeaderLine::kYes, HeaderLine::kNo}) {
     for (const char delimiter : {'\0', ' '}) {
-      try {
-        ReadAll(OpenCsv(file.path(), delimiter, header));
-      } catch (const Error&) {
+      for (const char decimal : {'.', ','}) {
+        try {
+          ReadAll(OpenCsv(file.path(), delimiter, header, decimal));
+        } catch (const Error&) {
+        }
       }
     }
   }

@@ -45,9 +45,18 @@ std::string Cell::Unescape() const {
   return plain;
 }
 
-CellKind ParseCell(std::string_view text, double& value) {
+CellKind ParseCell(std::string_view text, double& value, char decimal) {
   if (ParseShortInteger(text, value)) return CellKind::kNumber;
   if (IsMissing(text)) return CellKind::kMissing;
+  if (decimal == ',') {
+    if (text.find('.') != std::string_view::npos) return CellKind::kText;
+    const std::size_t comma = text.find(',');
+    if (comma != std::string_view::npos) {
+      std::string pointed(text);
+      pointed[comma] = '.';
+      return ParseCell(pointed, value);
+    }
+  }
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   const char* end = text.data() + text.size();
   double number = 0;
@@ -56,6 +65,12 @@ CellKind ParseCell(std::string_view text, double& value) {
   if (!std::isfinite(number)) return CellKind::kMissing;
   value = number;
   return CellKind::kNumber;
+}
+
+bool HasDecimalComma(std::string_view text) {
+  double ignored = 0;
+  return text.find(',') != std::string_view::npos && ParseCell(text, ignored) == CellKind::kText &&
+         ParseCell(text, ignored, ',') == CellKind::kNumber;
 }
 
 RowScanner::RowScanner(std::string_view text, char delimiter, std::string_view path,

@@ -31,8 +31,12 @@ enum class CellKind {
   kText,
 };
 
-/// Sorts a cell's text into its kind; a number goes to `value`.
-CellKind ParseCell(std::string_view text, double& value);
+/// Sorts a cell's text into its kind; a number goes to `value`. With `decimal` ',' 3,5 is a number,
+/// and 3.5 is none.
+CellKind ParseCell(std::string_view text, double& value, char decimal = '.');
+
+/// Whether a text is a number only if its comma is the decimal one: 3,5 or -0,25.
+bool HasDecimalComma(std::string_view text);
 
 /// Walks over the rows of a text. A row may span lines inside quotes; blank lines are skipped.
 /// Keeps views of `text` and `path`, which must outlive it. Use it from one thread.
@@ -70,12 +74,14 @@ class RowScanner {
   std::vector<Cell> cells_;
 };
 
-/// A comma-separated file, whole in memory, with its form found out. Line ends may be LF or CRLF,
+/// A comma-separated file, whole in memory, with its form found out. Packed by gzip it is unpacked,
+/// whatever it is called. Line ends may be LF or CRLF,
 /// the last one may be missing, and a UTF-8 byte order mark is skipped. Owns its text.
 struct CsvFile {
   std::string path;
   std::string text;
   char delimiter = ',';  ///< ' ' stands for runs of blanks and tabs
+  char decimal = '.';    ///< or ','
   bool has_header = false;
   std::vector<std::string> names;  ///< of the columns; an empty name becomes c1, c2, .. by place
   std::size_t body = 0;            ///< where the rows begin in `text`
@@ -88,9 +94,10 @@ struct CsvFile {
   std::string_view BodyText() const { return std::string_view(text).substr(body); }
 };
 
-/// Reads a file and finds its form. `delimiter` 0: guessed among tab, semicolon, comma and blanks.
-/// Throws Error for a missing file, a folder, an empty file, a header without rows, duplicate
-/// column names, and a file that is not text.
-CsvFile OpenCsv(const std::string& path, char delimiter, HeaderLine header);
+/// Reads a file and finds its form. `delimiter` 0: guessed among tab, semicolon, comma and blanks;
+/// among tab, semicolon and blanks if `decimal`, what stands before a fraction, is a comma. Throws
+/// Error for a missing file, a folder, an empty file, a header without rows, duplicate column
+/// names, a file that is not text, and a delimiter that is part of a number.
+CsvFile OpenCsv(const std::string& path, char delimiter, HeaderLine header, char decimal = '.');
 
 }  // namespace polykern

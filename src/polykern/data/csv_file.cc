@@ -9,6 +9,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/data/csv.h"
+#include "polykern/data/gzip.h"
 
 namespace polykern {
 namespace {
@@ -46,6 +47,11 @@ std::string ReadWhole(const std::string& path) {
 }
 
 void CheckIsText(const std::string& path, std::string_view text) {
+  if (path.ends_with(".parquet") || text.starts_with("PAR1")) {
+    throw Error(path +
+                ": this is a Parquet file; make a CSV file of it in Python: import pandas; " +
+                "pandas.read_parquet('in.parquet').to_csv('out.csv', index=False)");
+  }
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
     throw Error(path + ": this is UTF-16 text; save it as UTF-8");
   }
@@ -73,13 +79,15 @@ Counts CountDelimiters(std::string_view line) {
 }
 
 /// The first of tab, semicolon, comma that occurs equally often in each of the first lines; else
-/// the most frequent one of the first line; else blanks, if every line has some; else comma.
-char GuessDelimiter(std::string_view text) {
+/// the most frequent one of the first line; else blanks, if every line has some; else comma. No
+/// comma if it is the decimal one; then semicolon in the end.
+char GuessDelimiter(std::string_view text, char decimal) {
   std::vector<Counts> lines;
   while (!text.empty() && lines.size() < kSampleLines) {
     const std::string_view line = text.substr(0, text.find('\n'));
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
       lines.push_back(CountDelimiters(line));
+      if (decimal == ',') lines.back()[2] = 0;
     }
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
@@ -91,14 +99,14 @@ char GuessDelimiter(std::string_view text) {
   const auto most = std::max_element(first.begin(), first.begin() + 3);
   if (*most > 0) return kDelimiters[static_cast<std::size_t>(most - first.begin())];
   const auto has_blank = [](const Counts& counts) { return counts[3] > 0; };
-  return std::ranges::all_of(lines, has_blank) ? ' ' : ',';
+  return std::ranges::all_of(lines, has_blank) ? ' ' : decimal == ',' ? ';' : ',';
 }
 
-bool LooksLikeHeader(const std::vector<Cell>& cells) {
+bool LooksLikeHeader(const std::vector<Cell>& cells, char decimal) {
   bool word = false;
   for (const Cell& cell : cells) {
     double ignored = 0;
-    const CellKind kind = ParseCell(cell.text, ignored);
+    const CellKind kind = ParseCell(cell.text, ignored, decimal);
     if (kind == CellKind::kNumber) return false;
     word = word || kind == CellKind::kText;
   }
@@ -120,25 +128,31 @@ void NameColumns(CsvFile& file, const std::vector<Cell>& first_row, std::size_t 
 
 }  // namespace
 
-CsvFile OpenCsv(const std::string& path, char delimiter, HeaderLine header) {
+CsvFile OpenCsv(const std::string& path, char delimiter, HeaderLine header, char decimal) {
   if (delimiter != 0 && std::string_view("\"\r\n.+-0123456789").find(delimiter) < 16) {
     throw Error(path + ": a quote, a line end or a part of a number cannot be the delimiter; " +
                 "choose a comma, a semicolon, a tab or a blank");
   }
+  if (delimiter != 0 && delimiter == decimal) {
+    throw Error(path + ": a comma cannot divide cells and be the decimal comma; choose another " +
+                OptionName("delimiter"));
+  }
   CsvFile file;
   file.path = path;
+  file.decimal = decimal;
   file.text = ReadWhole(path);
+  if (IsGzip(file.text)) file.text = Gunzip(file.text, path);
   CheckIsText(path, file.text);
   if (file.text.starts_with("\xEF\xBB\xBF")) file.body = 3;
   if (file.text.find_first_not_of(" \t\r\n", file.body) == std::string::npos) {
     throw Error(path + ": the file is empty; give one with a line of column names and rows");
   }
   const std::string_view text = std::string_view(file.text).substr(file.body);
-  file.delimiter = delimiter != 0 ? delimiter : GuessDelimiter(text);
+  file.delimiter = delimiter != 0 ? delimiter : GuessDelimiter(text, decimal);
   RowScanner scanner(text, file.delimiter, path);
   if (!scanner.Next()) throw Error(path + ": there is no row in the file; check its delimiter");
   file.has_header = header == HeaderLine::kYes ||
-                    (header == HeaderLine::kAuto && LooksLikeHeader(scanner.cells()));
+                    (header == HeaderLine::kAuto && LooksLikeHeader(scanner.cells(), decimal));
   NameColumns(file, scanner.cells(), scanner.line());
   if (file.has_header) {
     file.body += scanner.rest();

@@ -162,5 +162,26 @@ TEST_F(CsvFileTest, NamesTheOffsetOfAZeroByteBeyondTheByteOrderMark) {
               HasSubstr("zero byte at offset 4"));
 }
 
+TEST_F(CsvFileTest, GuessesNoCommaBesideDecimalCommas) {
+  const auto open = [&](std::string_view text, char delimiter) {
+    return OpenCsv(folder.Write("some.csv", text), delimiter, HeaderLine::kAuto, ',');
+  };
+  EXPECT_EQ(open("a,b;c\n1,5;2,5\n", 0).delimiter, ';');
+  EXPECT_EQ(open("1,5\t2,5\n1,25\t3\n", 0).delimiter, '\t');
+  EXPECT_FALSE(open("1,5\t2,5\n1,25\t3\n", 0).has_header);
+  EXPECT_EQ(open("1,5 2,5\n1,25 3\n", 0).delimiter, ' ');
+  EXPECT_EQ(open("1,5\n2\n", 0).delimiter, ';');
+  EXPECT_THAT(MessageOf([&] { open("a;b\n1;2\n", ','); }),
+              HasSubstr("a comma cannot divide cells and be the decimal comma"));
+}
+
+TEST_F(CsvFileTest, SaysHowAParquetFileBecomesOne) {
+  for (const std::string& path :
+       {folder.Write("a.parquet", "a,b\n1,2\n"), folder.Write("other.csv", "PAR1 and more")}) {
+    EXPECT_THAT(MessageOf([&] { OpenCsv(path, 0, HeaderLine::kAuto); }),
+                HasSubstr("pandas.read_parquet('in.parquet').to_csv('out.csv', index=False)"));
+  }
+}
+
 }  // namespace
 }  // namespace polykern

@@ -320,5 +320,26 @@ TEST_F(Csv, RefusesADelimiterThatCannotBeOne) {
   EXPECT_THAT(Complaint("a,b\n1,2\n", '.'), HasSubstr("cannot be the delimiter"));
 }
 
+TEST(ParseCell, ReadsDecimalCommasIfTold) {
+  double value = 0;
+  for (const auto& [text, number] :
+       {std::pair("3,5", 3.5), std::pair("-0,25", -0.25), std::pair("1,5e3", 1500.0),
+        std::pair("+,5", 0.5), std::pair("12", 12.0)}) {
+    EXPECT_EQ(ParseCell(text, value, ','), CellKind::kNumber) << text;
+    EXPECT_EQ(value, number) << text;
+  }
+  for (const char* text : {"3.5", "1.234,5", "1,2,3", "16.11.2026", "a,b"}) {
+    EXPECT_EQ(ParseCell(text, value, ','), CellKind::kText) << text;
+  }
+  EXPECT_EQ(ParseCell("NA", value, ','), CellKind::kMissing);
+}
+
+TEST(ParseCell, TellsADecimalCommaFromOthers) {
+  for (const char* text : {"3,5", "-0,25", "1,234"}) EXPECT_TRUE(HasDecimalComma(text)) << text;
+  for (const char* text : {"3.5", "35", "1,2,3", "a,b", "", "NA"}) {
+    EXPECT_FALSE(HasDecimalComma(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace polykern

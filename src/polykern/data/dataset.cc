@@ -1,11 +1,13 @@
 #include "polykern/data/dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/data/notices.h"
 
 namespace polykern {
 namespace {
@@ -66,11 +68,18 @@ std::vector<std::uint32_t> Codes(const Table& table, std::size_t column) {
   return codes;
 }
 
+/// A file's name without folder and ending.
+std::string FileStem(const std::string& path) {
+  std::filesystem::path name = std::filesystem::path(path).filename();
+  if (name.extension() == ".gz") name = name.stem();
+  return name.stem().string();
+}
+
 /// The files' names without folder and ending, or whole paths where those are not different.
 std::vector<std::string> FileNames(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    std::string stem = std::filesystem::path(path).stem().string();
+    std::string stem = FileStem(path);
     if (Contains(names, stem)) return paths;
     names.push_back(std::move(stem));
   }
@@ -146,7 +155,7 @@ void CheckDerived(const DerivedInputs& derived, const Dataset& data) {
 /// set's order and times.
 class RowInputs {
  public:
-  RowInputs(const Table& table, const std::vector<std::size_t>& inputs, std::size_t target,
+  RowInputs(const Table& table, const InputColumns& inputs, std::size_t target,
             const DerivedInputs& derived, Range labels, const Dataset& data)
       : table_(table),
         inputs_(inputs),
@@ -154,15 +163,15 @@ class RowInputs {
         derived_(derived),
         labels_(labels),
         data_(data),
-        row_(inputs.size() + derived.size()) {
+        row_(inputs.names().size() + derived.size()) {
     if (derived.lags.empty()) return;
     place_.resize(table.rows());
     for (std::uint32_t i = 0; i < data.order.rows.size(); ++i) place_[data.order.rows[i]] = i;
   }
 
   std::span<const double> Of(std::size_t row) {
-    for (std::size_t i = 0; i < inputs_.size(); ++i) row_[i] = table_.At(row, inputs_[i]);
-    std::size_t next = inputs_.size();
+    std::size_t next = inputs_.names().size();
+    inputs_.Fill(row, std::span(row_).first(next));
     for (const std::size_t lag : derived_.lags) row_[next++] = Label(row, lag);
     if (!derived_.calendar.empty()) {
       CalendarInputs(derived_.calendar, data_.time[row], std::span(row_).subspan(next));
@@ -181,7 +190,7 @@ class RowInputs {
   }
 
   const Table& table_;
-  const std::vector<std::size_t>& inputs_;
+  const InputColumns& inputs_;
   const std::size_t target_;
   const DerivedInputs& derived_;
   const Range labels_;
@@ -203,10 +212,11 @@ Range LabelRange(const Table& table, std::size_t target, const ScalingOptions& o
   return range;
 }
 
-/// The ranges of derived inputs are known.
+/// The ranges of derived inputs are known; marks stay 0 and 1.
 ScalingOptions WithDerived(ScalingOptions options, const DerivedInputs& derived, Range labels,
-                           const std::string& target) {
+                           const std::string& target, const std::vector<std::string>& marks) {
   if (options.kind != Scaling::kRange) return options;
+  for (const std::string& mark : marks) options.ranges.push_back({mark, {-1, 1}});
   const std::vector<std::string> names = derived.Names(target);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Range range = i < derived.lags.size() ? labels : Range{-1, 1};
@@ -217,19 +227,22 @@ ScalingOptions WithDerived(ScalingOptions options, const DerivedInputs& derived,
   return options;
 }
 
-void ScaleRows(const Table& table, const std::vector<std::size_t>& inputs, std::size_t target,
+void ScaleRows(const Table& table, const InputColumns& inputs, std::size_t target,
                const DatasetOptions& options, Dataset& data) {
   const Range labels = LabelRange(table, target, options.scaling);
   RowInputs rows(table, inputs, target, options.derived, labels, data);
-  ScaleFitter fitter(WithDerived(options.scaling, options.derived, labels, data.target_name),
-                     data.feature_names, data.target_name);
+  ScaleFitter fitter(
+      WithDerived(options.scaling, options.derived, labels, data.target_name, inputs.marks()),
+      data.feature_names, data.target_name);
   for (std::size_t i = 0; i < table.rows(); ++i) {
     fitter.Add(rows.Of(i), table.At(i, target));
   }
   try {
     data.scale = fitter.Fit();
   } catch (const Error& error) {
-    throw Error(table.paths.empty() ? error.marked() : table.paths.front() + ": " + error.marked());
+    const std::string why = data.notices.empty() ? "" : " (" + data.notices.front() + ")";
+    const std::string where = table.paths.empty() ? "" : table.paths.front() + ": ";
+    throw Error(where + error.marked() + why);
   }
   data.dimension = data.feature_names.size();
   data.x.resize(table.rows() * data.dimension);
@@ -243,16 +256,50 @@ void ScaleRows(const Table& table, const std::vector<std::size_t>& inputs, std::
   }
 }
 
+/// Puts means in the place of inputs that are missing: of the client's rows before, or the file's.
+void ImputeRows(const Table& table, Dataset& data) {
+  if (!data.client.empty()) {
+    for (std::size_t k = 0; k < data.order.clients(); ++k) {
+      ImputeMeans(data.order.Of(k), data.dimension, data.x);
+    }
+  } else {
+    const RowOrder files = OrderRows(table.file, table.paths.size(), {});
+    for (std::size_t f = 0; f < files.clients(); ++f) {
+      ImputeMeans(files.Of(f), data.dimension, data.x);
+    }
+  }
+  for (float& value : data.x) {  // rows that were left out
+    if (std::isnan(value)) value = 0;
+  }
+}
+
+/// What is worth saying of the columns and the clients.
+std::vector<std::string> NoticesOf(const Table& table, std::vector<std::size_t> columns,
+                                   std::size_t target, const DatasetOptions& options,
+                                   const Dataset& data) {
+  columns.push_back(target);
+  std::vector<std::string> ranged;
+  for (const DeclaredRange& declared : options.scaling.ranges) ranged.push_back(declared.column);
+  std::vector<std::string> notices = NoticeColumns(table, columns, ranged);
+  if (!table.decimal_comma.empty()) notices.push_back(table.decimal_comma);
+  if (!options.client.empty()) {
+    const std::string clients = NoticeClients(data.order, options.client);
+    if (!clients.empty()) notices.push_back(clients);
+  }
+  return notices;
+}
+
 }  // namespace
 
 Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   CheckRoles(options);
-  const std::vector<std::size_t> inputs = FindInputs(table, options);
+  const std::vector<std::size_t> columns = FindInputs(table, options);
+  const InputColumns inputs(table, columns, options.categorical, options.categories);
   const std::size_t target = table.Find(options.target);
   Dataset data;
   data.name = options.name;
   data.target_name = options.target;
-  for (const std::size_t column : inputs) data.feature_names.push_back(table.columns[column]);
+  data.feature_names = inputs.names();
   for (const std::string& name : options.derived.Names(options.target)) {
     if (Contains(data.feature_names, name)) {
       throw Error("there is a column " + Quoted(name) + " already; leave it out, or the lag or " +
@@ -266,14 +313,17 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   data.time = table.time;
   AssignClients(table, options, data);
   CheckDerived(options.derived, data);
+  if (options.notices) data.notices = NoticesOf(table, columns, target, options, data);
   ScaleRows(table, inputs, target, options, data);
+  if (options.table.missing == MissingPolicy::kImpute) ImputeRows(table, data);
   return data;
 }
 
 Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions& options) {
   if (paths.empty()) throw Error("no file is given; name at least one CSV file");
   if (options.target.empty()) {
-    const CsvFile file = OpenCsv(paths.front(), options.table.delimiter, options.table.header);
+    const CsvFile file = OpenCsv(paths.front(), options.table.delimiter, options.table.header,
+                                 options.table.decimal);
     throw Error(file.path + ": no target is given; as the column to predict, " +
                 Suggest("", file.names));
   }
@@ -285,11 +335,12 @@ Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions&
   choice.exclude = options.exclude;
   choice.categorical = options.categorical;
   choice.time = options.time;
+  choice.must_be = {options.target};
   for (const std::string& key : {options.site, options.client}) {
     if (!key.empty()) choice.keys.push_back(key);
   }
   Dataset data = MakeDataset(ReadTable(paths, choice, options.table), options);
-  if (data.name.empty()) data.name = std::filesystem::path(paths.front()).stem().string();
+  if (data.name.empty()) data.name = FileStem(paths.front());
   return data;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/data/derived_inputs.h"
+#include "polykern/data/input_columns.h"
 #include "polykern/data/row_order.h"
 #include "polykern/data/scaling.h"
 #include "polykern/data/table.h"
@@ -32,9 +33,10 @@ struct DatasetOptions {
   DerivedInputs derived = {};             ///< inputs made of labels and times; needs owners
   /// The inputs, in this order; empty: every other column of numbers, in the order of the file.
   std::vector<std::string> features = {};
-  std::vector<std::string> exclude = {};  ///< no inputs, although they hold numbers
-  std::vector<std::string> categorical =
-      {};                     ///< inputs that hold texts, coded as they first appear
+  std::vector<std::string> exclude = {};      ///< no inputs, although they hold numbers
+  std::vector<std::string> categorical = {};  ///< inputs that hold texts
+  Categories categories = Categories::kCode;  ///< what they become
+  bool notices = false;       ///< look at the values for what a person would want to know
   bool site_per_file = true;  ///< without a site column, every file is a site
   std::vector<std::string> site_names =
       {};                       ///< of the files, in their order; empty: the file names
@@ -62,6 +64,7 @@ struct Dataset {
   std::size_t dropped_rows = 0;             ///< left out because a value is missing
   std::size_t clipped_inputs = 0;           ///< values outside their declared range
   std::size_t clipped_labels = 0;
+  std::vector<std::string> notices;  ///< what a person would want to know; see notices.h
 
   std::size_t rows() const { return y.size(); }
   std::span<const float> Row(std::size_t row) const {
@@ -76,7 +79,7 @@ struct Dataset {
 Dataset LoadDataset(const std::vector<std::string>& paths, const DatasetOptions& options);
 
 /// The same from a table that holds the columns named in the options; without `features`, all its
-/// other columns are inputs. Of `options.table` nothing is used.
+/// other columns are inputs. Of `options.table` only `missing` is used.
 Dataset MakeDataset(const Table& table, const DatasetOptions& options);
 
 }  // namespace polykern

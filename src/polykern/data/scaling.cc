@@ -61,7 +61,7 @@ std::size_t Scale::ScaleInputs(std::span<const double> raw, std::span<float> sca
       for (std::size_t i = 0; i < raw.size(); ++i) {
         const auto [low, high] = features[i];
         const double value = std::clamp(raw[i], low, high);
-        if (value != raw[i]) ++clipped;
+        if (value < raw[i] || value > raw[i]) ++clipped;
         scaled[i] = low < high ? static_cast<float>(2 * ((value - low) / (high - low)) - 1) : 0.0F;
       }
       break;
@@ -121,7 +121,7 @@ void ScaleFitter::Add(std::span<const double> x, double y) {
   if (!target_declared_) Widen(scale_.target, y);
   if (scale_.kind == Scaling::kNorm) {
     double square = 0;
-    for (const double value : x) square += value * value;
+    for (const double value : x) square += std::isnan(value) ? 0 : value * value;
     square_ = std::max(square_, square);
   } else if (scale_.kind == Scaling::kRange) {
     for (std::size_t i = 0; i < x.size(); ++i) {

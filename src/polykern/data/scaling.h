@@ -48,7 +48,7 @@ struct Scale {
   std::optional<bool> scales_labels = {};
 
   /// Scales one row; a constant column becomes 0. Returns how many values were outside their
-  /// range and were clipped.
+  /// range and were clipped. NaN, a value that is missing, stays.
   std::size_t ScaleInputs(std::span<const double> raw, std::span<float> scaled) const;
   bool ScalesLabels() const { return scales_labels.value_or(kind != Scaling::kNone); }
   /// Scales a label; outside the range it is clipped to 0 or 1.
@@ -66,6 +66,7 @@ class ScaleFitter {
   ScaleFitter(const ScalingOptions& options, std::span<const std::string> feature_names,
               const std::string& target_name);
 
+  /// NaN among the inputs is a value that is missing.
   void Add(std::span<const double> x, double y);
 
   /// Throws Error for a constant target (and no declared range), and for inputs that are all zero

@@ -58,6 +58,10 @@ void RefuseCsvOptions(const SourceOptions& options, const std::string& data) {
   Refuse(!options.features.empty(), "inputs", data);
   Refuse(!options.exclude.empty(), "exclude", data);
   Refuse(!options.categorical.empty(), "categorical", data);
+  Refuse(options.categories != Categories::kOneHot, "categories", data);
+  Refuse(options.delimiter != 0, "delimiter", data);
+  Refuse(options.decimal != '.', "decimal", data);
+  Refuse(options.missing == MissingPolicy::kImpute, "missing", data);
   Refuse(options.header != HeaderLine::kAuto, "header", data);
   Refuse(!options.time.empty(), "time", data);
   Refuse(!options.derived.lags.empty(), "lags", data);
@@ -131,6 +135,7 @@ Source DealOut(Dataset dataset, SplitOptions split, const SourceOptions& options
   source.split = Name(split.split);
   source.rows = dataset.rows();
   source.dropped_rows = dataset.dropped_rows;
+  source.notices = dataset.notices;
   source.clipped_values = dataset.clipped_inputs + dataset.clipped_labels;
   split.major_share = options.major_share;
   split.seed = options.seed;
@@ -192,7 +197,11 @@ Source OpenFiles(const SourceOptions& options) {
   columns.features = options.features;
   columns.exclude = options.exclude;
   columns.categorical = options.categorical;
+  columns.categories = options.categories;
+  columns.notices = true;
   columns.table.missing = options.missing;
+  columns.table.delimiter = options.delimiter;
+  columns.table.decimal = options.decimal;
   columns.table.header = options.header;
   columns.scaling.kind = options.scaling.value_or(Scaling::kNorm);
   columns.scaling.ranges = options.ranges;
@@ -235,6 +244,22 @@ Scaling ParseScaling(const std::string& name) {
     if (name == Name(scaling)) return scaling;
   }
   throw Error("unknown scaling '" + name + "'; there are: norm, range");
+}
+
+char ParseDelimiter(const std::string& name) {
+  if (name.size() == 1) return name[0];
+  if (name == "tab" || name == "\\t") return '\t';
+  if (name == "semicolon") return ';';
+  if (name == "comma") return ',';
+  if (name == "blank") return ' ';
+  throw Error("unknown delimiter '" + name +
+              "'; give a character, or tab, semicolon, comma or blank");
+}
+
+char ParseDecimal(const std::string& name) {
+  if (name == "." || name == "point") return '.';
+  if (name == "," || name == "comma") return ',';
+  throw Error("the decimal mark cannot be '" + name + "'; there are: point, comma");
 }
 
 }  // namespace polykern

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "polykern/data/input_columns.h"
 #include "polykern/data/recipes.h"
 #include "polykern/data/scaling.h"
 #include "polykern/data/split.h"
@@ -25,11 +26,14 @@ struct SourceOptions {
   std::string client;                      ///< CSV: the column that names the client; default: site
   /// CSV: the column of times, or those of year, month, day and so on; empty: the order of the file
   std::vector<std::string> time;
-  DerivedInputs derived;                  ///< CSV: past labels and the calendar as inputs
-  std::vector<std::string> features;      ///< CSV: the inputs; empty: every other numeric column
-  std::vector<std::string> exclude;       ///< CSV: numeric columns that are no inputs
-  std::vector<std::string> categorical;   ///< CSV: text columns to use as inputs, coded
-  HeaderLine header = HeaderLine::kAuto;  ///< CSV: is the first line one of column names
+  DerivedInputs derived;                 ///< CSV: past labels and the calendar as inputs
+  std::vector<std::string> features;     ///< CSV: the inputs; empty: every other numeric column
+  std::vector<std::string> exclude;      ///< CSV: numeric columns that are no inputs
+  std::vector<std::string> categorical;  ///< CSV: text columns to use as inputs
+  Categories categories = Categories::kOneHot;   ///< CSV: what they become
+  char delimiter = 0;                            ///< CSV: 0: guessed; ' ': runs of blanks and tabs
+  char decimal = '.';                            ///< CSV: or ','
+  HeaderLine header = HeaderLine::kAuto;         ///< CSV: is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;  ///< rows with missing cells
   std::optional<Scaling> scaling;                ///< unset: norm
   std::vector<DeclaredRange> ranges;             ///< known ranges of columns; others are scanned
@@ -56,9 +60,10 @@ struct Source {
   std::string scaling;                      ///< none, norm or range
   std::string split;                        ///< synthetic, iid, runs, site, column or order
   std::string order;  ///< how rows became clients and in which order, in a line; empty if synthetic
-  std::size_t rows = 0;            ///< complete rows read; 0 for synthetic
-  std::size_t dropped_rows = 0;    ///< rows with missing cells, left out
-  std::size_t clipped_values = 0;  ///< values outside their declared range
+  std::size_t rows = 0;              ///< complete rows read; 0 for synthetic
+  std::size_t dropped_rows = 0;      ///< rows with missing cells, left out
+  std::size_t clipped_values = 0;    ///< values outside their declared range
+  std::vector<std::string> notices;  ///< CSV: what a person would want to know, with marked options
 };
 
 /// Opens, reads, scales and deals. Throws Error for every user's mistake, naming file, line, column
@@ -68,5 +73,9 @@ Source OpenSource(const SourceOptions& options);
 /// iid, runs, site, column or order; norm or range. Throw Error for any other name.
 Split ParseSplit(const std::string& name);
 Scaling ParseScaling(const std::string& name);
+/// A character, or tab, semicolon, comma or blank. Throws Error for anything else.
+char ParseDelimiter(const std::string& name);
+/// A point or a comma. Throws Error for anything else.
+char ParseDecimal(const std::string& name);
 
 }  // namespace polykern

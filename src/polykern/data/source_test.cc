@@ -100,6 +100,10 @@ TEST(Source, RefusesWhatHasNoEffectWithTheSyntheticFleet) {
       {"inputs", [](SourceOptions& o) { o.features = {"y"}; }},
       {"exclude", [](SourceOptions& o) { o.exclude = {"y"}; }},
       {"categorical", [](SourceOptions& o) { o.categorical = {"y"}; }},
+      {"categories", [](SourceOptions& o) { o.categories = Categories::kCode; }},
+      {"delimiter", [](SourceOptions& o) { o.delimiter = ';'; }},
+      {"decimal", [](SourceOptions& o) { o.decimal = ','; }},
+      {"missing", [](SourceOptions& o) { o.missing = MissingPolicy::kImpute; }},
       {"header", [](SourceOptions& o) { o.header = HeaderLine::kNo; }},
       {"split", [](SourceOptions& o) { o.split = Split::kIid; }},
       {"scaling", [](SourceOptions& o) { o.scaling = Scaling::kNorm; }},
@@ -358,6 +362,113 @@ TEST(Source, TakesSeveralNamesForFilesAndNothingForAMistake) {
   recipe.data_dir = "not here";
   EXPECT_THAT(MessageOf([&] { OpenSource(recipe); }),
               HasSubstr("get it with: polykern data get naval --data-dir 'not here'"));
+}
+
+/// The inputs of a client's sample.
+std::vector<float> Inputs(const Source& source, std::size_t step, std::size_t client = 0) {
+  SampleBlock block;
+  source.stream->Read(step, client, 1, block);
+  return block.x;
+}
+
+TEST(Source, ImputesInputsByTheMeanOfTheClientsRowsSoFar) {
+  const TestFolder folder;
+  SourceOptions options = Options({folder.Write(
+      "some.csv",
+      "t,who,a,b,y\n4,v,NA,1,1\n1,u,NA,1,0\n2,u,0,1,NA\n3,u,1,2,1\n6,u,NA,1,1\n5,u,3,1,0\n")});
+  options.client = "who";
+  options.time = {"t"};
+  options.missing = MissingPolicy::kImpute;
+  options.scaling = Scaling::kRange;  // a: 1 to 3 becomes -1 to 1
+  const Source source = OpenSource(options);
+  EXPECT_EQ(source.rows, 5U);
+  EXPECT_EQ(source.dropped_rows, 1U);  // its label is missing
+  EXPECT_THAT(source.inputs, ElementsAre("a", "b", "a.missing"));
+  EXPECT_EQ(source.clipped_values, 0U);
+  const std::size_t u = 1;  // v came first
+  std::vector<std::vector<float>> seen;
+  for (std::size_t step = 0; step < source.stream->steps(); ++step) {
+    SampleBlock block;
+    source.stream->Read(step, u, 1, block);
+    if (block.present[0] != 0) seen.push_back(block.x);
+  }
+  EXPECT_THAT(seen, ElementsAre(ElementsAre(0, -1, 1), ElementsAre(-1, 1, 0), ElementsAre(1, -1, 0),
+                                ElementsAre(0, -1, 1)));
+}
+
+TEST(Source, ImputesByFileWhereRowsAreShuffled) {
+  const TestFolder folder;
+  SourceOptions options = Options(
+      {folder.Write("one.csv", "a,y\n1,1\nNA,2\n"), folder.Write("two.csv", "a,y\nNA,1\n2,2\n")});
+  options.split = Split::kIid;
+  options.clients = 1;
+  options.missing = MissingPolicy::kImpute;
+  const Source source = OpenSource(options);
+  const auto& rows = dynamic_cast<const TableStream&>(*source.stream).data();
+  const float unit = rows.x[0];  // 1 in the common scale
+  EXPECT_EQ(rows.x[2], unit);
+  EXPECT_EQ(rows.x[4], 0);
+}
+
+TEST(Source, MakesAnInputOfEveryText) {
+  const TestFolder folder;
+  SourceOptions options = Options({folder.Write("some.csv", "wd,y\nN,1\nS,2\nN,3\n")});
+  options.categorical = {"wd"};
+  options.scaling = Scaling::kRange;
+  const Source marks = OpenSource(options);
+  EXPECT_THAT(marks.inputs, ElementsAre("wd=N", "wd=S"));
+  EXPECT_THAT(Inputs(marks, 0), ElementsAre(1, 0));
+  EXPECT_THAT(Inputs(marks, 1), ElementsAre(0, 1));
+  options.categories = Categories::kCode;
+  const Source codes = OpenSource(options);
+  EXPECT_THAT(codes.inputs, ElementsAre("wd"));
+  EXPECT_THAT(Inputs(codes, 1), ElementsAre(1));
+}
+
+TEST(Source, ReadsDecimalCommasAndNoticesThem) {
+  const TestFolder folder;
+  SourceOptions options = Options({folder.Write("some.csv", "a;b;y\n1,5;1;2\n2,5;2;3\n")});
+  const Source without = OpenSource(options);
+  EXPECT_THAT(without.inputs, ElementsAre("b"));
+  ASSERT_EQ(without.notices.size(), 1U);
+  EXPECT_THAT(Error(without.notices[0]).what(),
+              HasSubstr("some.csv, line 2, column \"a\": \"1,5\" has a decimal comma"));
+  options.decimal = ',';
+  const Source with = OpenSource(options);
+  EXPECT_THAT(with.inputs, ElementsAre("a", "b"));
+  EXPECT_TRUE(with.notices.empty());
+}
+
+TEST(Source, NoticesWhatAPersonWouldWantToKnow) {
+  const TestFolder folder;
+  std::string text = "id,who,one,a,y\n";
+  for (int i = 0; i < 12; ++i) {
+    text += std::to_string(i) + ",w" + std::to_string(i) + ",1," + (i == 7 ? "1e300" : "2") + "," +
+            std::to_string(i) + "\n";
+  }
+  SourceOptions options = Options({folder.Write("some.csv", text)});
+  options.client = "who";
+  options.scaling = Scaling::kRange;
+  EXPECT_THAT(OpenSource(options).notices,
+              ElementsAre(HasSubstr("line 9, column \"a\""), HasSubstr("numbers the rows"),
+                          HasSubstr("column \"one\""), HasSubstr("\"who\" has another value")));
+  options.scaling = Scaling::kNorm;  // it cannot be, and the error says where to look
+  EXPECT_THAT(MessageOf([&] { OpenSource(options); }), HasSubstr("line 9, column \"a\""));
+}
+
+TEST(Source, ParsesTheFormOfFiles) {
+  EXPECT_EQ(ParseDelimiter("tab"), '\t');
+  EXPECT_EQ(ParseDelimiter("semicolon"), ';');
+  EXPECT_EQ(ParseDelimiter("comma"), ',');
+  EXPECT_EQ(ParseDelimiter("blank"), ' ');
+  EXPECT_EQ(ParseDelimiter("|"), '|');
+  EXPECT_EQ(ParseDecimal(","), ',');
+  EXPECT_EQ(ParseDecimal("point"), '.');
+  EXPECT_EQ(ParseMissing("impute"), MissingPolicy::kImpute);
+  EXPECT_THAT(MessageOf([] { ParseDelimiter("pipe"); }), HasSubstr("unknown delimiter 'pipe'"));
+  EXPECT_THAT(MessageOf([] { ParseDelimiter(""); }), HasSubstr("unknown delimiter ''"));
+  EXPECT_THAT(MessageOf([] { ParseDecimal(";"); }), HasSubstr("there are: point, comma"));
+  EXPECT_THAT(MessageOf([] { ParseMissing("zero"); }), HasSubstr("drop, error, impute"));
 }
 
 }  // namespace

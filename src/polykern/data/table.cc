@@ -1,6 +1,7 @@
 #include "polykern/data/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <unordered_map>
@@ -18,6 +19,7 @@ struct Reader {
   std::size_t index = 0;  ///< in the file
   bool text = false;      ///< coded, not parsed
   bool key = false;       ///< one code for all files
+  bool must_be = false;   ///< a row without it is of no use
   std::size_t missing = 0;
   std::unordered_map<std::string, std::size_t> codes;
 };
@@ -41,8 +43,9 @@ std::string Place(const CsvFile& file, std::size_t line, std::size_t column) {
          ": ";
 }
 
-/// For each column, the kind of its first value; kMissing if it has none.
-std::vector<CellKind> FirstKinds(const CsvFile& file) {
+/// For each column, the kind of its first value; kMissing if it has none. Says in `comma` where the
+/// first one has a decimal comma that is not expected.
+std::vector<CellKind> FirstKinds(const CsvFile& file, std::string& comma) {
   std::vector<CellKind> kinds(file.names.size(), CellKind::kMissing);
   std::size_t open = kinds.size();
   RowScanner rows = file.Rows();
@@ -50,7 +53,13 @@ std::vector<CellKind> FirstKinds(const CsvFile& file) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       if (kinds[i] != CellKind::kMissing) continue;
       double ignored = 0;
-      kinds[i] = ParseCell(rows.cells()[i].text, ignored);
+      const std::string_view text = rows.cells()[i].text;
+      kinds[i] = ParseCell(text, ignored, file.decimal);
+      if (comma.empty() && kinds[i] == CellKind::kText && HasDecimalComma(text)) {
+        comma = Place(file, rows.line(), i) + Quoted(text) +
+                " has a decimal comma, and the column " + "is not read; add " +
+                OptionName("decimal", ",");
+      }
       if (kinds[i] != CellKind::kMissing) --open;
     }
   }
@@ -71,14 +80,15 @@ std::vector<std::size_t> FindTimes(const CsvFile& file, const ColumnChoice& choi
   return columns;
 }
 
-std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choice) {
+std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choice,
+                                  std::string& comma) {
   enum class Role { kUnused, kNumber, kCategorical, kKey };
   std::vector<Role> roles(file.names.size(), Role::kUnused);
   const auto assign = [&](const std::vector<std::string>& names, Role role) {
     for (const std::string& name : names) roles[Locate(file.names, name, file.path)] = role;
   };
   if (choice.other_numbers) {
-    const std::vector<CellKind> kinds = FirstKinds(file);
+    const std::vector<CellKind> kinds = FirstKinds(file, comma);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       if (kinds[i] == CellKind::kNumber) roles[i] = Role::kNumber;
     }
@@ -95,6 +105,8 @@ std::vector<Reader> ChooseColumns(const CsvFile& file, const ColumnChoice& choic
     reader.index = i;
     reader.text = roles[i] != Role::kNumber;
     reader.key = roles[i] == Role::kKey;
+    reader.must_be =
+        reader.key || std::ranges::find(choice.must_be, file.names[i]) != choice.must_be.end();
     readers.push_back(std::move(reader));
   }
   if (readers.empty()) {
@@ -118,11 +130,11 @@ void CheckSameColumns(const CsvFile& file, const CsvFile& first) {
 
 [[noreturn]] void ThrowNotANumber(const CsvFile& file, std::size_t line, std::size_t column,
                                   std::string_view text) {
-  const bool comma = text.find_first_not_of("+-0123456789,") == std::string_view::npos &&
-                     text.find(',') != std::string_view::npos;
-  throw Error(Place(file, line, column) + Quoted(text) + " is not a number; " +
-              (comma ? "write it with a decimal point"
-                     : "correct it, name the column as categorical, or leave the column out"));
+  throw Error(
+      Place(file, line, column) + Quoted(text) + " is not a number; " +
+      (HasDecimalComma(text) && file.decimal == '.'
+           ? "if its comma is the decimal one, add " + OptionName("decimal", ",")
+           : std::string("correct it, name the column as categorical, or leave the column out")));
 }
 
 /// The time of a row; false if it is missing.
@@ -131,7 +143,7 @@ bool ReadTime(const CsvFile& file, const RowScanner& rows, std::span<const std::
   std::vector<double> parts;
   for (const std::size_t column : columns) {
     const std::string_view text = rows.cells()[column].text;
-    if (ParseCell(text, parts.emplace_back()) == CellKind::kMissing) return false;
+    if (ParseCell(text, parts.emplace_back(), file.decimal) == CellKind::kMissing) return false;
   }
   const auto found =
       columns.size() == 1 ? ParseTime(rows.cells()[columns.front()].text) : TimeOfParts(parts);
@@ -153,7 +165,8 @@ bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
   for (std::size_t i = 0; i < readers.size(); ++i) {
     Reader& reader = readers[i];
     const std::string_view text = rows.cells()[reader.index].text;
-    const CellKind kind = ParseCell(text, out[i]);
+    out[i] = 0;
+    const CellKind kind = ParseCell(text, out[i], file.decimal);
     if (kind == CellKind::kMissing) {
       if (policy == MissingPolicy::kError) {
         throw Error(Place(file, rows.line(), reader.index) + "the value is missing (" +
@@ -161,14 +174,15 @@ bool ReadRow(const CsvFile& file, const RowScanner& rows, MissingPolicy policy,
                     OptionName("missing", "drop") + ")");
       }
       ++reader.missing;
-      complete = false;
+      out[i] = std::numeric_limits<double>::quiet_NaN();
+      complete = complete && policy == MissingPolicy::kImpute && !reader.must_be;
     } else if (kind == CellKind::kText && !reader.text) {
       ThrowNotANumber(file, rows.line(), reader.index, text);
     }
   }
   if (!complete) return false;
   for (std::size_t i = 0; i < readers.size(); ++i) {  // only rows that stay give new codes
-    if (!readers[i].text) continue;
+    if (!readers[i].text || std::isnan(out[i])) continue;
     auto& codes = readers[i].codes;
     const std::size_t next = codes.size();
     const std::string label = rows.cells()[readers[i].index].Unescape();
@@ -219,17 +233,31 @@ std::size_t Table::Find(std::string_view column) const {
   return Locate(columns, std::string(column), paths.empty() ? "table" : paths.front());
 }
 
+const char* MissingName(MissingPolicy policy) {
+  return policy == MissingPolicy::kDrop    ? "drop"
+         : policy == MissingPolicy::kError ? "error"
+                                           : "impute";
+}
+
+MissingPolicy ParseMissing(const std::string& name) {
+  for (const MissingPolicy policy :
+       {MissingPolicy::kDrop, MissingPolicy::kError, MissingPolicy::kImpute}) {
+    if (name == MissingName(policy)) return policy;
+  }
+  throw Error("missing cannot be '" + name + "'; there are: drop, error, impute");
+}
+
 Table ReadTable(const std::vector<std::string>& paths, const ColumnChoice& choice,
                 const TableOptions& options) {
   if (paths.empty()) throw Error("no file is given; name at least one CSV file");
   Table table;
-  CsvFile first = OpenCsv(paths.front(), options.delimiter, options.header);
-  std::vector<Reader> readers = ChooseColumns(first, choice);
+  CsvFile first = OpenCsv(paths.front(), options.delimiter, options.header, options.decimal);
+  std::vector<Reader> readers = ChooseColumns(first, choice, table.decimal_comma);
   const std::vector<std::size_t> times = FindTimes(first, choice);
   AppendFile(first, options, readers, times, table);
   first.text = {};  // large, and only its names are needed from here
   for (std::size_t i = 1; i < paths.size(); ++i) {
-    const CsvFile file = OpenCsv(paths[i], options.delimiter, options.header);
+    const CsvFile file = OpenCsv(paths[i], options.delimiter, options.header, options.decimal);
     CheckSameColumns(file, first);
     AppendFile(file, options, readers, times, table);
   }

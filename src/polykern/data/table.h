@@ -13,13 +13,20 @@ namespace polykern {
 
 /// What happens to a row that lacks a value in a column that is read.
 enum class MissingPolicy {
-  kDrop,   ///< the row is left out and counted
-  kError,  ///< Error with file, line and column
+  kDrop,    ///< the row is left out and counted
+  kError,   ///< Error with file, line and column
+  kImpute,  ///< the value is NaN; the row is left out only if a key, a time or what must be is
+            ///< missing
 };
+
+/// drop, error or impute. ParseMissing throws Error for any other name.
+const char* MissingName(MissingPolicy policy);
+MissingPolicy ParseMissing(const std::string& name);
 
 /// The form of the files.
 struct TableOptions {
   char delimiter = 0;                     ///< 0: guessed; ' ': runs of blanks and tabs
+  char decimal = '.';                     ///< or ','
   HeaderLine header = HeaderLine::kAuto;  ///< is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;
   std::size_t rows_per_file = 0;  ///< only the first complete rows of each file; 0: all
@@ -38,6 +45,7 @@ struct ColumnChoice {
   /// The column of times, as ParseTime reads them; or several, as TimeOfParts does. They are
   /// columns of numbers only if they are named above.
   std::vector<std::string> time = {};
+  std::vector<std::string> must_be = {};  ///< kImpute: a row without a value in these is left out
 };
 
 /// The columns that were read from one or several files, as doubles. A plain value.
@@ -52,6 +60,9 @@ struct Table {
   std::vector<std::string> paths;   ///< the files
   std::vector<std::string> unused;  ///< columns that were not read
   std::size_t dropped_rows = 0;     ///< rows left out because a value is missing
+  /// Where a column of the first file that is not read has a number with a decimal comma, with what
+  /// to do; empty if there is none.
+  std::string decimal_comma;
 
   std::size_t rows() const { return line.size(); }
   double At(std::size_t row, std::size_t column) const {

@@ -82,7 +82,7 @@ TEST_F(TableTest, NamesTheCellThatIsNoNumber) {
 
 TEST_F(TableTest, RecognisesADecimalComma) {
   EXPECT_THAT(Complaint("a;b\n1,5;2\n", {.columns = {"a"}}),
-              HasSubstr("\"1,5\" is not a number; write it with a decimal point"));
+              HasSubstr("\"1,5\" is not a number; if its comma is the decimal one, add decimal=,"));
 }
 
 TEST_F(TableTest, CodesTextsAsTheyFirstAppearInCompleteRows) {
@@ -274,10 +274,10 @@ TEST_F(TableTest, NamesTheSecondFileOfAMissingValue) {
 }
 
 TEST_F(TableTest, RecognisesADecimalCommaOnlyAmongDigits) {
-  for (const auto& [cell, comma] : {std::pair("-1,5", true), std::pair("+1,234,5", true),
+  for (const auto& [cell, comma] : {std::pair("-1,5", true), std::pair("+1,234,5", false),
                                     std::pair("1,5x", false), std::pair("1-5", false)}) {
     const std::string text = Complaint(std::string("a;b\n") + cell + ";2\n", {.columns = {"a"}});
-    EXPECT_EQ(text.ends_with("write it with a decimal point"), comma) << cell;
+    EXPECT_EQ(text.ends_with("add decimal=,"), comma) << cell;
   }
 }
 
