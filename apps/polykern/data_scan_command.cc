@@ -15,6 +15,9 @@
 #include "polykern/core/text.h"
 #include "polykern/data/scan.h"
 #include "polykern/data/source.h"
+#include "polykern/data/suggest.h"
+#include "polykern/io/files.h"
+#include "proposed_run.h"
 
 namespace polykern {
 namespace {
@@ -25,6 +28,9 @@ struct ScanOptions {
   std::vector<std::string> paths;
   std::string target;
   std::string site;
+  char delimiter = 0;
+  char decimal = 0;          ///< 0: a guess
+  std::string write_config;  ///< empty: none
   std::string format = "text";
 };
 
@@ -53,28 +59,9 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string RunCommand(const SourceOptions& options) {
-  std::string text = "polykern run --data " + ShellWord(Joined(options.data));
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) text += std::string(" ") + option + " " + ShellWord(value);
-  };
-  add("--target", options.target);
-  add("--site", options.site);
-  add("--categorical", Joined(options.categorical));
-  add("--exclude", Joined(options.exclude));
-  if (options.scaling == Scaling::kRange) add("--scaling", "range");
-  std::vector<std::string> ranges;
-  for (const DeclaredRange& declared : options.ranges) {
-    ranges.push_back(declared.column + "=" + Exact(declared.range.low) + ":" +
-                     Exact(declared.range.high));
-  }
-  add("--range", Joined(ranges));
-  return text;
-}
-
 /// The command line divides lists at commas, so a name with one cannot be part of a list.
 void CheckCommas(const SourceOptions& options) {
-  for (const auto* list : {&options.data, &options.categorical, &options.exclude}) {
+  for (const auto* list : {&options.data, &options.time, &options.categorical, &options.exclude}) {
     for (const std::string& name : *list) {
       if (name.find(',') == std::string::npos) continue;
       throw Error(Quoted(name) + " has a comma in its name; rename it to name it to polykern run");
@@ -132,7 +119,8 @@ Json AsJson(const Scan& scan) {
 std::string AsText(const Scan& scan) {
   std::string text = Joined(scan.paths) + ": " + Count(scan.rows, "row") + ", " +
                      Count(scan.columns.size(), "column") + ", divided by " + Name(scan.delimiter) +
-                     ", " + (scan.has_header ? "with" : "without") + " a line of names\n\n";
+                     (scan.decimal == ',' ? ", decimal commas, " : ", ") +
+                     (scan.has_header ? "with" : "without") + " a line of names\n\n";
   std::size_t name_width = 6;
   for (const ColumnSummary& column : scan.columns) {
     name_width = std::max(name_width, column.name.size());
@@ -162,14 +150,21 @@ std::string AsText(const Scan& scan) {
 }
 
 void Execute(const ScanOptions& options) {
-  const Scan scan = ScanFiles(options.paths);
+  const Scan scan = ScanFiles(options.paths, options.delimiter, options.decimal);
   std::string command;
   std::string problem;
+  std::vector<std::string> notices;
   try {
-    const SourceOptions suggested = SuggestOptions(scan, options.target, options.site);
+    SourceOptions suggested = SuggestOptions(scan, options.target, options.site);
+    suggested.delimiter = options.delimiter;
     CheckCommas(suggested);
-    OpenSource(suggested);  // the promise is kept: what stands there opens
-    command = RunCommand(suggested);
+    SuggestFromTimes(suggested);
+    notices = OpenSource(suggested).notices;  // the promise is kept: what stands there opens
+    command = options.format == "json" ? OneLine(suggested) : ShortLines(suggested);
+    if (!options.write_config.empty()) {
+      ReplaceFile(options.write_config, AsToml(suggested), FileMode::kUmask);
+      command = "polykern run --config " + ShellWord(options.write_config);
+    }
   } catch (const Error& error) {
     problem = error.marked();
   }
@@ -180,11 +175,13 @@ void Execute(const ScanOptions& options) {
   } else {
     std::cout << AsText(scan);
     if (!command.empty()) {
-      std::cout << "\nTo learn from it (target and site are guesses; --target and --site choose):\n"
-                << command << '\n';
+      std::cout
+          << "\nTo learn from it (target and clients are guesses; --target and --site choose):\n"
+          << command << '\n';
     }
   }
   std::cout.flush();
+  PrintNotices(notices);
   if (!problem.empty()) throw Error("nothing can be learnt from this as it is: " + problem);
 }
 
@@ -195,12 +192,15 @@ void AddDataScanCommand(CLI::App& data) {
   CLI::App& scan = *data.add_subcommand(
       "scan",
       "Show what the columns of CSV files hold, and the polykern run line for them. Several files "
-      "must have the same columns; each is a site.\n"
+      "must have the same columns; each is a client.\n"
       "Example: polykern data scan my.csv --target price");
   scan.add_option("FILE", options->paths, "CSV files")->required();
   AddConfigOption(scan);
   scan.add_option("-t,--target", options->target, "The column to predict (default: a guess)");
   scan.add_option("--site", options->site, "The column that groups rows into sites");
+  AddFileFormOptions(scan, options->delimiter, options->decimal);
+  scan.add_option("--write-config", options->write_config,
+                  "Write the options to a TOML file, for polykern run --config FILE");
   AddFormatOption(scan, options->format);
   scan.callback([options] { Execute(*options); });
 }

@@ -46,6 +46,11 @@ def rows_of(count, header="a,b,y,where,wind,odd\n"):
         f"{'N' if i % 3 else 'S'},{'x' if i == 9 else i % 4}\n" for i in range(count))
 
 
+def proposed(text):
+    """The words of the command at the end of what scan says, behind the program."""
+    return shlex.split(text[text.rindex("\npolykern run") + 1:].replace("\\\n", " "))[1:]
+
+
 QUICK = ["-r", "1", "-M", "51", "-s", "20"]
 
 
@@ -57,12 +62,11 @@ def test_scan_ends_with_a_line_that_runs(polykern, tmp_path):
                     r"b +number +0 +-3.5 to 6.5", r'where +text +0 +"south", "north"',
                     r'odd +mixed +0 +1 text, first "x" at my file.csv, line 11']:
         assert re.search(pattern, done.out), pattern
-    command = done.out.splitlines()[-1]
-    assert command == ("polykern run --data 'my file.csv' --target y --site where --categorical wind "
-                       "--exclude odd --scaling range --range a=0:6,b=-3.5:6.5,y=0:12")
-    run = polykern(*shlex.split(command)[1:], *QUICK)
+    assert done.out.endswith("polykern run --data 'my file.csv' --target y --client where --categorical wind \\\n"
+                             "  --exclude odd --scaling range --range a=0:6,b=-3.5:6.5,y=0:12\n")
+    run = polykern(*proposed(done.out), *QUICK)
     assert run.code == 0, run.err
-    assert "at 2 sites" in run.out and "3 inputs" in run.out and "clipped" not in run.out
+    assert "2 clients" in run.out and "4 inputs" in run.out and "clipped" not in run.out
 
 
 def test_scan_of_several_files_makes_each_a_site(polykern, tmp_path):
@@ -89,7 +93,7 @@ def test_scan_says_why_nothing_can_be_learnt(polykern, tmp_path):
 def test_scan_of_real_files_runs(polykern, name):
     done = polykern("data", "scan", pathlib.Path(REAL, name))
     assert done.code == 0, done.err
-    run = polykern(*shlex.split(done.out.splitlines()[-1])[1:], *QUICK)
+    run = polykern(*proposed(done.out), *QUICK)
     assert run.code == 0, run.err
 
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "polykern/data/scaling.h"
-#include "polykern/data/source.h"
 
 namespace polykern {
 
@@ -28,6 +27,10 @@ struct ColumnSummary {
   std::vector<std::string> values =
       {};                          ///< the different texts as they appear, at most kMostValues
   bool more_values = false;        ///< there are others besides
+  bool whole = true;               ///< all numbers are whole
+  std::size_t different = 0;       ///< numbers, up to kMostValues
+  std::size_t dates = 0;           ///< cells that ParseTime takes for a date
+  std::size_t decimal_commas = 0;  ///< texts that are numbers if the comma is the decimal one
   std::string first_text_at = {};  ///< "FILE, line 7": where to look in a mixed column
   /// Whether `run` would take it for an input if nobody says anything: its first value in the first
   /// file is a number.
@@ -40,19 +43,14 @@ struct ColumnSummary {
 struct Scan {
   std::vector<std::string> paths;
   char delimiter = ',';  ///< of the first file; ' ' stands for runs of blanks and tabs
+  char decimal = '.';    ///< or ','
   bool has_header = false;
   std::size_t rows = 0;
   std::vector<ColumnSummary> columns;
 };
 
-/// Looks at every cell. Throws Error as OpenCsv and RowScanner do, and if the files do not have the
-/// same columns.
-Scan ScanFiles(const std::vector<std::string>& paths);
-
-/// Options with which these files can be learnt from: the target (`target`, or a column called y,
-/// target, label or output, or the last one of numbers), the site (`site`, or a text column whose
-/// name says so), other columns of few texts as inputs, useless columns left out, and the ranges.
-/// Throws Error if no column can be the target, or a named one does not exist.
-SourceOptions SuggestOptions(const Scan& scan, const std::string& target, const std::string& site);
+/// Looks at every cell. `delimiter` and `decimal`: 0 for a guess. Throws Error as OpenCsv and
+/// RowScanner do, and if the files do not have the same columns.
+Scan ScanFiles(const std::vector<std::string>& paths, char delimiter = 0, char decimal = 0);
 
 }  // namespace polykern

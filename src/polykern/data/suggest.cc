@@ -1,0 +1,197 @@
+#include "polykern/data/suggest.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "polykern/core/error.h"
+#include "polykern/core/text.h"
+#include "polykern/data/notices.h"
+
+namespace polykern {
+namespace {
+
+/// A text column with more different values is a label, not an input.
+constexpr std::size_t kMostCategories = 50;
+/// A column that lacks more than this share of its values would cost too many rows.
+constexpr double kMostMissing = 0.2;
+/// If more than this share of the rows lacks an input, inputs are imputed.
+constexpr double kMostDropped = 0.05;
+/// A client has at least so many rows.
+constexpr std::size_t kFewestRows = 10;
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+/// Too many rows would be lost for it.
+bool IsSparse(const ColumnSummary& column, std::size_t rows) {
+  return static_cast<double>(column.missing) > kMostMissing * static_cast<double>(rows);
+}
+
+const ColumnSummary& Named(const Scan& scan, const std::string& name) {
+  const auto found = std::ranges::find(scan.columns, name, &ColumnSummary::name);
+  if (found != scan.columns.end()) return *found;
+  std::vector<std::string> names;
+  for (const ColumnSummary& column : scan.columns) names.push_back(column.name);
+  throw Error(scan.paths.front() + ": there is no column " + Quoted(name) + "; " +
+              Suggest(name, names));
+}
+
+bool Among(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Whether the name has one of the words in it.
+template <std::size_t kSize>
+bool HasWord(const std::string& name, const std::string_view (&words)[kSize]) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+/// The values of a column that could name clients; 0 if it could not.
+std::size_t ClientValues(const ColumnSummary& column, std::size_t rows) {
+  constexpr std::string_view kWords[] = {"site",   "station", "city",      "town",     "place",
+                                         "plant",  "ship",    "device",    "building", "region",
+                                         "zone",   "where",   "area",      "location", "sensor",
+                                         "client", "meter",   "household", "farm",     "turbine"};
+  const std::string name = Lower(column.name);
+  const bool text = column.kind == ColumnKind::kText;
+  const bool number = column.kind == ColumnKind::kNumber && column.whole;
+  const std::size_t values = text ? column.values.size() : column.different;
+  const bool named =
+      text ? HasWord(name, kWords)
+           : IsIdName(column.name) || std::ranges::find(kWords, name) != std::end(kWords);
+  const bool few = !column.more_values && values * kFewestRows <= rows &&
+                   values < ColumnSummary::kMostValues && !IsSparse(column, rows);
+  return (text || number) && named && few ? values : 0;
+}
+
+/// A column of whole numbers that only number the rows.
+bool IsNumbering(const ColumnSummary& column, std::size_t rows) {
+  const std::size_t all = std::min(rows, ColumnSummary::kMostValues);
+  return column.kind == ColumnKind::kNumber && column.whole && rows >= kFewestRows &&
+         column.different == all && IsIdName(column.name);
+}
+
+std::string GuessClient(const Scan& scan, const std::vector<std::string>& taken) {
+  const std::size_t least = scan.paths.size() + 1;  // than files, if there are several
+  for (const ColumnSummary& column : scan.columns) {
+    if (Among(taken, column.name)) continue;
+    if (ClientValues(column, scan.rows) >= least) return column.name;
+  }
+  return "";
+}
+
+std::string GuessTarget(const Scan& scan, const std::vector<std::string>& taken) {
+  constexpr std::string_view kNames[] = {"y", "target", "label", "output", "targetvar"};
+  constexpr std::string_view kLike[] = {"power", "load", "demand", "consumption", "energy"};
+  std::string like;
+  std::string last;
+  for (const ColumnSummary& column : scan.columns) {
+    if (column.kind != ColumnKind::kNumber || Among(taken, column.name) ||
+        IsSparse(column, scan.rows)) {
+      continue;
+    }
+    const std::string name = Lower(column.name);
+    if (std::ranges::find(kNames, name) != std::end(kNames)) return column.name;
+    if (IsNumbering(column, scan.rows)) continue;
+    if (like.empty() && HasWord(name, kLike)) like = column.name;
+    last = column.name;
+  }
+  if (!like.empty()) return like;
+  if (last.empty()) {
+    throw Error(scan.paths.front() +
+                ": no column can be the target: none of numbers that vary "
+                "has values in most rows; correct the columns marked mixed, or add one");
+  }
+  return last;
+}
+
+/// One column of dates, or those of a date in parts; empty: none.
+std::vector<std::string> GuessTime(const Scan& scan) {
+  constexpr std::string_view kTimes[] = {"time", "date"};
+  std::string found;
+  for (const ColumnSummary& column : scan.columns) {
+    const std::size_t cells = column.numbers + column.texts;
+    const bool named = HasWord(Lower(column.name), kTimes);
+    if (cells == 0 || column.dates != cells || column.missing * 5 > scan.rows) continue;
+    if (column.numbers > 0 && !named) continue;  // numbers may be large for other reasons
+    if (named) return {column.name};
+    if (found.empty()) found = column.name;
+  }
+  if (!found.empty()) return {found};
+  std::vector<std::string> parts;
+  for (const std::string_view part : {"year", "month", "day", "hour", "minute", "second"}) {
+    const auto is = [&](const ColumnSummary& column) {
+      return Lower(column.name) == part && column.numbers > 0 && column.texts == 0 && column.whole;
+    };
+    const auto column = std::ranges::find_if(scan.columns, is);
+    if (column == scan.columns.end()) break;
+    parts.push_back(column->name);
+  }
+  return parts.size() < 3 ? std::vector<std::string>() : parts;
+}
+
+/// What becomes of the columns that are neither target, client nor time.
+void SortInputs(const Scan& scan, SourceOptions& options) {
+  std::size_t incomplete = 0;
+  for (const ColumnSummary& column : scan.columns) {
+    if (column.name == options.site || column.name == options.client ||
+        Among(options.time, column.name)) {
+      continue;
+    }
+    const bool number = column.kind == ColumnKind::kNumber;
+    const bool full = !IsSparse(column, scan.rows);
+    const bool target = column.name == options.target;
+    const bool names = !target && (IsNumbering(column, scan.rows) ||
+                                   (number && ClientValues(column, scan.rows) > 1));
+    const bool text = column.kind == ColumnKind::kText && full && !column.more_values &&
+                      column.values.size() <= kMostCategories;
+    if (target || (number && column.default_input && full && !names)) {
+      if (number) options.ranges.push_back({column.name, column.range});
+      if (!target) incomplete += column.missing;
+    } else if (column.default_input) {
+      options.exclude.push_back(column.name);
+    } else if (text && column.dates == 0 && ClientValues(column, scan.rows) < 2) {
+      options.categorical.push_back(column.name);
+      incomplete += column.missing;
+    }
+  }
+  if (static_cast<double>(incomplete) > kMostDropped * static_cast<double>(scan.rows)) {
+    options.missing = MissingPolicy::kImpute;
+  }
+}
+
+}  // namespace
+
+SourceOptions SuggestOptions(const Scan& scan, const std::string& target, const std::string& site) {
+  SourceOptions options;
+  options.data.clear();
+  for (const std::string& path : scan.paths) {  // a bare word would be taken for a recipe's name
+    const bool bare = path.find_first_of("./\\") == std::string::npos;
+    options.data.push_back(bare ? "./" + path : path);
+  }
+  options.decimal = scan.decimal;
+  options.time = GuessTime(scan);
+  if (Among(options.time, target) || Among(options.time, site)) options.time.clear();
+  std::vector<std::string> taken = options.time;
+  if (!target.empty()) taken.push_back(Named(scan, target).name);
+  if (!site.empty()) {
+    options.site = Named(scan, site).name;
+  } else {
+    options.client = GuessClient(scan, taken);
+  }
+  if (options.site == target) options.site.clear();
+  taken.push_back(options.site);
+  taken.push_back(options.client);
+  options.target = target.empty() ? GuessTarget(scan, taken) : target;
+  SortInputs(scan, options);
+  options.scaling = Scaling::kRange;
+  std::erase_if(options.ranges, [](const DeclaredRange& range) {  // lists are divided at commas
+    return range.column.find(',') != std::string::npos;
+  });
+  return options;
+}
+
+}  // namespace polykern
