@@ -62,7 +62,7 @@ std::string JoinedValues(const std::vector<std::string>& values) {
 }
 
 /// "--range a=0:1,b=0:2": as often as the lines need.
-std::vector<std::string> Words(const Given& given) {
+std::vector<std::string> OptionWords(const Given& given) {
   std::vector<std::string> words;
   std::vector<std::string> some;
   std::size_t width = 0;
@@ -114,7 +114,7 @@ std::string ShortLines(const SourceOptions& options) {
   std::string text = "polykern run";
   std::size_t width = text.size();
   for (const Given& given : GivenOf(options, false)) {
-    for (const std::string& word : Words(given)) {
+    for (const std::string& word : OptionWords(given)) {
       if (width + 1 + word.size() > kWidth) {
         text += " \\\n ";
         width = 1;

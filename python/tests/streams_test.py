@@ -114,3 +114,14 @@ def test_what_cannot_be_derived_is_refused(tmp_path, options, words):
                            "wind=0:20", "--target-range", "0:120", *options], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and words in done.stderr, done.stderr
     assert not (tmp_path / "polykern.db").exists() and done.stderr.count("\n") == 1
+
+
+def test_files_as_they_are_have_decimal_commas_missing_values_and_texts(tmp_path):
+    path = tmp_path / "my.csv"
+    path.write_text("a;wd;y\n1,5;N;2\n;S;3,5\n2,5;N;1\n")
+    data = pk.load(path, target="y", decimal=",", delimiter="semicolon", missing="impute", categorical="wd")
+    assert data.inputs == ["a", "wd=N", "wd=S", "a.missing"] and data.dropped_rows == 0
+    assert data.X[1, 0, 0] == data.X[0, 0, 0] and data.notices == []
+    assert pk.load(path, target="y", decimal=",", categorical="wd", categories="code").inputs == ["a", "wd"]
+    with pytest.raises(ValueError, match="there are: code, onehot"):
+        pk.load(path, target="y", categories="hot")

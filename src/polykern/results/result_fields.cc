@@ -50,6 +50,9 @@ Field Optional(Field field) {
 Json Nothing() {
   return Json::value_t::discarded;
 }
+Json If(bool there, const Json& value) {
+  return there ? value : Nothing();
+}
 template <typename T>
 Json NumberOrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -194,67 +197,60 @@ std::string Hex(std::uint64_t value) {
 const ObjectOf<DataView>& DataFields() {
   using Of = const DataView&;
   static const ObjectOf<DataView> fields(
-      "Data", {{Text("name"), [](Of v) -> Json { return v.source.name; }},
-               {Texts("files"), [](Of v) -> Json { return v.source.files; }},
-               {Text("folder"),
-                [](Of v) -> Json { return v.source.files.empty() ? "" : v.options.data_dir; }},
-               {Text("target"), [](Of v) -> Json { return v.source.target; }},
-               {Texts("inputs"), [](Of v) -> Json { return v.source.inputs; }},
-               {Texts("unused_columns"), [](Of v) -> Json { return v.source.unused_columns; }},
-               {Text("site_column"), [](Of v) -> Json { return v.options.site; }},
-               {Text("client_column"), [](Of v) -> Json { return v.options.client; }},
-               {Texts("categorical"), [](Of v) -> Json { return v.options.categorical; }},
-               {Text("missing"), [](Of v) -> Json { return MissingName(v.options.missing); }},
-               // Those below stand only where they were given: kept runs are found by what was
-               // always there.
-               {Optional(Text("categories")),
-                [](Of v) {
-                  const bool has = !v.options.categorical.empty();
-                  return has ? Json(CategoriesName(v.options.categories)) : Nothing();
-                }},
-               {Optional(Text("decimal")),
-                [](Of v) { return v.options.decimal == ',' ? Json(",") : Nothing(); }},
-               {Optional(Text("delimiter")),
-                [](Of v) {
-                  const char given = v.options.delimiter;
-                  return given != 0 ? Json(std::string(1, given)) : Nothing();
-                }},
-               {Optional(Texts("time")),
-                [](Of v) { return v.options.time.empty() ? Nothing() : Json(v.options.time); }},
-               {Object("ranges", RangesType()),
-                [](Of v) {
-                  Json ranges = Json::object();
-                  for (const DeclaredRange& declared : v.options.ranges) {
-                    ranges[declared.column] = {declared.range.low, declared.range.high};
-                  }
-                  return ranges;
-                }},
-               {Number("major_share"), [](Of v) -> Json { return v.options.major_share; }},
-               {Number("rows"), [](Of v) -> Json { return v.source.rows; }},
-               {Number("dropped_rows"), [](Of v) -> Json { return v.source.dropped_rows; }},
-               {Number("clipped_values"), [](Of v) -> Json { return v.source.clipped_values; }},
-               {Number("dimension"), [](Of v) -> Json { return v.source.stream->dimension(); }},
-               {Number("clients"), [](Of v) -> Json { return v.source.stream->clients(); }},
-               {Number("steps"), [](Of v) -> Json { return v.source.stream->steps(); }},
-               {Texts("sites"),
-                [](Of v) {
-                  Json sites = Json::array();
-                  for (const std::string& site : v.source.stream->site_names())
-                    sites.push_back(site);
-                  return sites;
-                }},
-               {Text("scaling"), [](Of v) -> Json { return v.source.scaling; }},
-               {Text("split"), [](Of v) -> Json { return v.source.split; }},
-               {Number("seed"), [](Of v) -> Json { return v.options.seed; }},
-               {Optional(Number("noise")),
-                [](Of v) {
-                  const bool has = v.source.name == "synthetic";
-                  return has ? Json(v.options.noise.value_or(FleetOptions().noise)) : Nothing();
-                }},
-               {Optional(Number("drift")), [](Of v) {
-                  const bool has = v.source.name == "synthetic";
-                  return has ? Json(v.options.drift.value_or(FleetOptions().drift)) : Nothing();
-                }}});
+      "Data",
+      {{Text("name"), [](Of v) -> Json { return v.source.name; }},
+       {Texts("files"), [](Of v) -> Json { return v.source.files; }},
+       {Text("folder"),
+        [](Of v) -> Json { return v.source.files.empty() ? "" : v.options.data_dir; }},
+       {Text("target"), [](Of v) -> Json { return v.source.target; }},
+       {Texts("inputs"), [](Of v) -> Json { return v.source.inputs; }},
+       {Texts("unused_columns"), [](Of v) -> Json { return v.source.unused_columns; }},
+       {Text("site_column"), [](Of v) -> Json { return v.options.site; }},
+       {Text("client_column"), [](Of v) -> Json { return v.options.client; }},
+       {Texts("categorical"), [](Of v) -> Json { return v.options.categorical; }},
+       {Text("missing"), [](Of v) -> Json { return MissingName(v.options.missing); }},
+       // Only where they were given: kept runs are found by what was always there.
+       {Optional(Text("categories")),
+        [](Of v) {
+          return If(!v.options.categorical.empty(), CategoriesName(v.options.categories));
+        }},
+       {Optional(Text("decimal")), [](Of v) { return If(v.options.decimal == ',', ","); }},
+       {Optional(Text("delimiter")),
+        [](Of v) { return If(v.options.delimiter != 0, std::string(1, v.options.delimiter)); }},
+       {Optional(Texts("time")), [](Of v) { return If(!v.options.time.empty(), v.options.time); }},
+       {Object("ranges", RangesType()),
+        [](Of v) {
+          Json ranges = Json::object();
+          for (const DeclaredRange& declared : v.options.ranges) {
+            ranges[declared.column] = {declared.range.low, declared.range.high};
+          }
+          return ranges;
+        }},
+       {Number("major_share"), [](Of v) -> Json { return v.options.major_share; }},
+       {Number("rows"), [](Of v) -> Json { return v.source.rows; }},
+       {Number("dropped_rows"), [](Of v) -> Json { return v.source.dropped_rows; }},
+       {Number("clipped_values"), [](Of v) -> Json { return v.source.clipped_values; }},
+       {Number("dimension"), [](Of v) -> Json { return v.source.stream->dimension(); }},
+       {Number("clients"), [](Of v) -> Json { return v.source.stream->clients(); }},
+       {Number("steps"), [](Of v) -> Json { return v.source.stream->steps(); }},
+       {Texts("sites"),
+        [](Of v) {
+          Json sites = Json::array();
+          for (const std::string& site : v.source.stream->site_names()) sites.push_back(site);
+          return sites;
+        }},
+       {Text("scaling"), [](Of v) -> Json { return v.source.scaling; }},
+       {Text("split"), [](Of v) -> Json { return v.source.split; }},
+       {Number("seed"), [](Of v) -> Json { return v.options.seed; }},
+       {Optional(Number("noise")),
+        [](Of v) {
+          const bool has = v.source.name == "synthetic";
+          return has ? Json(v.options.noise.value_or(FleetOptions().noise)) : Nothing();
+        }},
+       {Optional(Number("drift")), [](Of v) {
+          const bool has = v.source.name == "synthetic";
+          return has ? Json(v.options.drift.value_or(FleetOptions().drift)) : Nothing();
+        }}});
   return fields;
 }
 
