@@ -116,6 +116,7 @@ constexpr RunColumn kRunColumns[] = {
     {"M", [](const RowResult& r) { return OrDash(r.kernels); }, nullptr},
     {"D", [](const RowResult& r) { return OrDash(r.features); }, nullptr},
     {"MSE x 1e-3", [](const RowResult& r) { return PlusMinus(r.mse, 1e3); }, "diverged"},
+    {"skill", [](const RowResult& r) { return r.skill() ? Fixed(*r.skill(), 3) : "-"; }},
     {"regret", [](const RowResult& r) { return r.has_regret ? PlusMinus(r.regret) : "-"; }},
     {"bound", [](const RowResult& r) { return r.regret_bound ? Fixed(*r.regret_bound, 1) : "-"; }},
     {"numbers up", NumbersUp},
@@ -147,6 +148,23 @@ std::string Describe(const RowResult& r) {
     text += (r.kernels > 0 ? ", D = " : " with D = ") + std::to_string(r.features);
   }
   return text;
+}
+
+/// What the errors are to be compared with, and whether it is worth its while.
+std::string NaiveRemarks(const std::vector<RowResult>& results, const RunOptions& options,
+                         const Source& source) {
+  if (results.empty() || !results.front().naive) return "";
+  const Yardsticks& naive = *results.front().naive;
+  std::string text = "Naive: last label " + Fixed(1e3 * naive.last_label, 2) + ", running mean " +
+                     Fixed(1e3 * naive.running_mean, 2) + " (MSE x 1e-3).\n";
+  if (std::ranges::any_of(results, [](const RowResult& r) { return r.skill().value_or(-1) > 0; })) {
+    return text;
+  }
+  const bool last = naive.last_label <= naive.running_mean;
+  const bool ordered = source.split == "order" || source.split == "column";
+  text += std::string("Nothing here beats the ") + (last ? "last label" : "running mean");
+  if (last && ordered && options.source.derived.lags.empty()) text += "; try --lags 1";
+  return text + ".\n";
 }
 
 /// What a reader should take from the table, in a line or two.
@@ -227,7 +245,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   } else {
     std::cout << DescribeSource(source, options, ranks.size()) << '\n'
               << ResultTable(results, several) << '\n'
-              << Remarks(results);
+              << NaiveRemarks(results, options, source) << Remarks(results);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
     if (reported) std::cout << "To look at: " << options.out << "/report.html\n";
   }

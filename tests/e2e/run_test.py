@@ -52,7 +52,8 @@ def test_result_json_holds_the_documented_fields(polykern, tmp_path):
     (run,) = runs_of(tmp_path / "here")
     for field in """algorithm kernels_per_upload features clients steps repetitions mse mse_std
             regret_mean regret_std regret_bound uplink_numbers uplink_bytes downlink_bytes seconds
-            microseconds_per_sample options curves client_regret client_weights""".split():
+            microseconds_per_sample options curves client_regret client_weights
+            rmse r2 skill last_label_mse running_mean_mse client_scores""".split():
         assert field in run, field
     assert (run["features"], run["clients"], run["steps"]) == (20, 30, 20)
     assert run["uplink_numbers"] == 1000
@@ -312,3 +313,17 @@ def test_naval_by_name(polykern, tmp_path):
     assert done.code == 0, done.err
     assert "23 clients, 500 steps, 15 inputs; 11934 rows" in done.out
     assert 0.02 < runs_of(tmp_path / "here")[0]["mse"] < 0.03
+
+
+def test_the_naive_errors_stand_below_the_table_and_say_if_nothing_beats_them(polykern, tmp_path):
+    done = polykern("run", *SMALL, "-a", "local", "--out", "here")
+    (run,) = runs_of(tmp_path / "here")
+    assert (f"Naive: last label {1e3 * run['last_label_mse']:.2f}, running mean "
+            f"{1e3 * run['running_mean_mse']:.2f} (MSE x 1e-3).\n") in done.out
+    (row,) = [line.split() for line in done.out.splitlines() if line.startswith("local ")]
+    assert f"{run['skill']:.3f}" in row
+    # A slow walk, which the last label follows and the inputs say nothing about.
+    (tmp_path / "walk.csv").write_text("x,y\n" + "".join(f"{i * 37 % 101},{i}\n" for i in range(200)))
+    args = ["run", "--data", "walk.csv", "--target", "y", "-a", "local", "-r", "1"]
+    assert "Nothing here beats the last label; try --lags 1.\n" in polykern(*args).out
+    assert "try --lags" not in polykern(*args, "--lags", "1").out

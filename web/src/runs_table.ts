@@ -15,6 +15,11 @@ const COLUMNS: Column<Run>[] = [
     text: (run) => (run.diverged ? `diverged at step ${run.diverged.step}` : spread(run.mse, run.mse_std)),
   },
   {
+    name: "Skill", help: "Part of the error of the better naive predictor (a client's last label, the mean of its labels) that is gone; below 0 it is worse",
+    csv: "skill", value: (run) => run.skill, text: (run) => short(run.skill, 3),
+    more: { r2: (run) => run.r2, rmse: (run) => run.rmse, last_label_mse: (run) => run.last_label_mse, running_mean_mse: (run) => run.running_mean_mse },
+  },
+  {
     name: "Regret", help: "Regret at the end: mean over the clients, and standard deviation",
     csv: "regret_mean", value: finished((run) => run.regret_mean), more: { regret_std: finished((run) => run.regret_std) },
     text: (run) => (run.diverged ? "–" : spread(run.regret_mean, run.regret_std)),
@@ -33,9 +38,16 @@ const COLUMNS: Column<Run>[] = [
   },
 ];
 
+/// The yardsticks, which are the same for all runs on the same samples.
+function naive(group: Group): string {
+  const run = group.runs.find((one) => one.last_label_mse !== null);
+  if (run === undefined) return "";
+  return `Without learning: a client's last label has an MSE of ${short(run.last_label_mse)}, the mean of its labels so far ${short(run.running_mean_mse)}. `;
+}
+
 export function runsTable(group: Group): HTMLElement {
   const several = group.sources.length > 1;
   const from: Column<Run> = { name: "Result", csv: "result", value: (run) => run.source };
   const columns = several ? [COLUMNS[0] as Column<Run>, from, ...COLUMNS.slice(1)] : COLUMNS;
-  return table("Algorithms", "algorithms", columns, group.runs, "Press a column's name to sort by it.");
+  return table("Algorithms", "algorithms", columns, group.runs, `${naive(group)}Press a column's name to sort by it.`);
 }

@@ -280,11 +280,14 @@ std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
   std::vector<std::uint32_t> site_of;
   for (std::size_t k = 0; k < clients; ++k) site_of.push_back(data->site[order.Of(k).front()]);
   std::vector<std::string> names = data->site_names;
+  std::vector<std::string> called = data->client_names;
+  called.resize(clients);
   if (!axis.empty()) axis.resize(steps);
   std::vector<std::uint32_t> index =
       axis.empty() ? InTurn(order, steps, clients) : Align(*data, order, axis, clients);
   auto stream = std::make_unique<TableStream>(std::move(data), std::move(index), std::move(site_of),
                                               std::move(names));
+  stream->SetClientNames(std::move(called));
   stream->SetTimes(std::move(axis));
   return stream;
 }

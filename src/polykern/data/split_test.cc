@@ -244,6 +244,7 @@ TEST(Split, GivesEveryClientItsOwnRowsInOrder) {
   EXPECT_EQ(stream->RowOf(1, 0), 4U);
   EXPECT_EQ(stream->SiteOf(1), 0U);
   EXPECT_EQ(stream->SiteOf(2), 1U);
+  EXPECT_EQ(stream->ClientName(1), "bob");
   ExpectNoRowTwice(*stream);
 }
 

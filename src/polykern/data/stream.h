@@ -30,6 +30,13 @@ class Stream {
   virtual std::size_t SiteOf(std::size_t client) const = 0;
   virtual std::span<const std::string> site_names() const = 0;
 
+  /// What a client is called, for reports: its number, counted from 0, unless the data name it.
+  virtual std::string ClientName(std::size_t client) const { return std::to_string(client); }
+  /// When a step is, for reports: its number, counted from 1, unless the data have times.
+  virtual std::string TimeOf(std::size_t step) const { return std::to_string(step + 1); }
+  /// A label, or a prediction of one, in the target's own unit.
+  virtual double InOwnUnit(double label) const { return label; }
+
   /// Writes the samples of clients first .. first+count-1 at `step` into `block`, resizing it.
   /// x and y of an absent client are 0. The same arguments always give the same bits.
   virtual void Read(std::size_t step, std::size_t first, std::size_t count,

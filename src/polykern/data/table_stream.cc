@@ -38,11 +38,20 @@ void TableStream::Read(std::size_t step, std::size_t first, std::size_t count,
   }
 }
 
+std::string TableStream::ClientName(std::size_t client) const {
+  return client_names_.empty() ? Stream::ClientName(client) : client_names_[client];
+}
+
+std::string TableStream::TimeOf(std::size_t step) const {
+  return times_.empty() ? Stream::TimeOf(step) : TimeText(times_[step]);
+}
+
 std::unique_ptr<const Stream> TableStream::Only(std::size_t first, std::size_t count) const {
   assert(first + count <= clients());
   if (count == clients()) return nullptr;
   auto rows = std::make_shared<Dataset>();
   rows->dimension = data_->dimension;
+  rows->scale = data_->scale;
   std::vector<std::uint32_t> index;
   for (std::size_t step = 0; step < steps_; ++step) {
     for (std::size_t client = first; client < first + count; ++client) {

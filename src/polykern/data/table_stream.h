@@ -29,9 +29,15 @@ class TableStream : public Stream {
   std::size_t dimension() const override { return data_->dimension; }
   std::size_t SiteOf(std::size_t client) const override { return site_of_[client]; }
   std::span<const std::string> site_names() const override { return site_names_; }
+  std::string ClientName(std::size_t client) const override;
+  std::string TimeOf(std::size_t step) const override;
+  double InOwnUnit(double label) const override { return data_->scale.UnscaleLabel(label); }
   void Read(std::size_t step, std::size_t first, std::size_t count,
             SampleBlock& block) const override;
   std::unique_ptr<const Stream> Only(std::size_t first, std::size_t count) const override;
+
+  /// What clients are called. Deal calls it where rows are those of named clients.
+  void SetClientNames(std::vector<std::string> names) { client_names_ = std::move(names); }
 
   /// The moment of every step. Deal calls it where rows have times.
   void SetTimes(std::vector<Seconds> times) { times_ = std::move(times); }
@@ -52,6 +58,7 @@ class TableStream : public Stream {
   std::size_t steps_;
   std::vector<std::uint32_t> site_of_;
   std::vector<std::string> site_names_;
+  std::vector<std::string> client_names_;
   std::vector<Seconds> times_;
 };
 

@@ -99,6 +99,23 @@ TEST(TableStream, OfSomeClientsHoldsTheirSamplesAloneAndReadsTheSame) {
   }
 }
 
+TEST(TableStream, NamesClientsAndStepsAndUnscalesLabels) {
+  auto data = std::make_shared<Dataset>(*NamedRows(4));
+  data->scale.kind = Scaling::kRange;
+  data->scale.target = {10, 30};
+  TableStream stream(data, {0, 1, 2, 3}, {0, 0}, {"all"});
+  EXPECT_EQ(stream.ClientName(1), "1");
+  EXPECT_EQ(stream.TimeOf(1), "2");  // steps count from 1
+  stream.SetClientNames({"ann", "bob"});
+  stream.SetTimes({1794817800, 1794817860});
+  const auto only = stream.Only(1, 1);
+  for (const Stream* one : {static_cast<const Stream*>(&stream), only.get()}) {
+    EXPECT_EQ(one->ClientName(1), "bob");
+    EXPECT_EQ(one->TimeOf(1), "2026-11-16 08:31");
+    EXPECT_EQ(one->InOwnUnit(0.25), 15);
+  }
+}
+
 TEST(TableStream, OfAllClientsHasNothingToSave) {
   EXPECT_EQ(RandomStream(3, 6, 5).Only(0, 6), nullptr);
 }

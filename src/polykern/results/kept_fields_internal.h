@@ -47,10 +47,11 @@ class KeptWriter {
   void Field(const char* name, const T& value) {
     json_[name] = ToKept(value);
   }
-  /// A field that texts lack which people have: `absent` is what they mean by it.
+  /// A field that texts lack which people have: `absent` is what they mean by it, and what is not
+  /// written.
   template <typename T>
-  void NewField(const char* name, const T& value, const T& /*absent*/) {
-    Field(name, value);
+  void NewField(const char* name, const T& value, const T& absent) {
+    if (value != absent) Field(name, value);
   }
   template <typename... T>
   void List(const char* name, const T&... values) {

@@ -32,6 +32,7 @@ void EachKept(Run& run, Kept& kept) {
   kept.Field("over_bound", run.over_bound);
   kept.Field("fingerprint", run.fingerprint);
   kept.Field("state", run.state);
+  kept.NewField("client_mse", run.client_mse, {});
   kept.Optional("divergence", run.divergence);
 }
 
@@ -57,6 +58,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     mse.push_back(run->mse);
     result.has_regret |= run->has_regret;
     AddTo(regret, run->regret);
+    AddTo(result.client_mse, run->client_mse);
     AddTo(result.step_mse, run->step_mse);
     AddTo(result.step_regret, run->step_regret);
     AddTo(result.weights.trace, run->weights.trace);
@@ -70,8 +72,8 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.fingerprint = result.fingerprint * 31 + run->fingerprint;
   }
   const auto count = static_cast<double>(counted.size());
-  for (auto* sums : {&regret, &result.step_mse, &result.step_regret, &result.weights.trace,
-                     &result.weights.last}) {
+  for (auto* sums : {&regret, &result.client_mse, &result.step_mse, &result.step_regret,
+                     &result.weights.trace, &result.weights.last}) {
     for (double& value : *sums) value /= count;
   }
   result.rank_bytes /= count;
@@ -81,6 +83,10 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.regret = {result.step_regret.back(), 0};
   }
   if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
+  if (result.repetitions == 0 ||
+      std::ranges::any_of(counted, [](const Repetition* run) { return run->client_mse.empty(); })) {
+    result.client_mse.clear();
+  }
   result.samples = traffic.messages;
   result.uplink_numbers = traffic.largest_up;
   const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));

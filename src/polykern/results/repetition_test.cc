@@ -46,6 +46,20 @@ constexpr const char* kOldText =
     R"(4607182418800017408,1157655860806858644,4607182418800017408,1099374859429238102,)"
     R"(4607182418800017408],"traffic":[4,32,160,128,8],"unit_losses":true})";
 
+TEST(KeptRepetition, KeepsTheErrorsOfClients) {
+  Repetition run = ParseRepetition(kOldText).value();
+  EXPECT_TRUE(run.client_mse.empty());
+  run.client_mse = {0.25, std::nan("")};
+  const auto read = ParseRepetition(RepetitionText(run));
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->client_mse.size(), 2U);
+  EXPECT_EQ(read->client_mse[0], 0.25);
+  EXPECT_TRUE(std::isnan(read->client_mse[1]));
+  // Beside one that did not measure them, there is no mean of all.
+  EXPECT_TRUE(Summarize({}, {run, ParseRepetition(kOldText).value()}, 2).client_mse.empty());
+  EXPECT_EQ(Summarize({}, {run, run}, 2).client_mse[0], 0.25);
+}
+
 TEST(KeptRepetition, OfAnOlderProgramIsReadAndWrittenWithTheSameBits) {
   const auto run = ParseRepetition(kOldText);
   ASSERT_TRUE(run);

@@ -35,6 +35,9 @@ Field Numbers(const char* name, Null null = Null::kNever) {
   return {.name = name, .type = FieldType::kNumber, .null = null, .shape = {name}};
 }
 /// Lists as long as others.
+Field Texts(const char* name, std::vector<std::string> shape) {
+  return {.name = name, .type = FieldType::kText, .shape = std::move(shape)};
+}
 Field Numbers(const char* name, std::vector<std::string> shape, Null null = Null::kNever) {
   return {.name = name, .type = FieldType::kNumber, .null = null, .shape = std::move(shape)};
 }
@@ -56,6 +59,9 @@ Json If(bool there, const Json& value) {
 template <typename T>
 Json NumberOrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
+}
+Json FiniteOrNull(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
 }
 Json CountOrNull(std::size_t count) {
   return count > 0 ? Json(count) : Json();
@@ -158,6 +164,36 @@ const ObjectOf<WeightsView>& WeightFields() {
                 PerKernel(std::span(v.result.weights.trace).subspan(i * size, size), v.kernels));
           }
           return trace;
+        }}});
+  return fields;
+}
+
+const ObjectOf<RunView>& ClientScoreFields() {
+  using Of = const RunView&;
+  static const ObjectOf<RunView> fields(
+      "ClientScores",
+      {{Numbers("clients"), [](Of v) -> Json { return v.result.weight_plan.clients; }},
+       {Texts("names", {"clients"}),
+        [](Of v) {
+          Json names = Json::array();
+          for (const std::size_t client : v.result.weight_plan.clients) {
+            names.push_back(v.stream.ClientName(client));
+          }
+          return names;
+        }},
+       {Numbers("mse", {"clients"}, Null::kItems),
+        [](Of v) {
+          Json list = Json::array();
+          for (const double mse : v.result.client_mse) list.push_back(FiniteOrNull(mse));
+          return list;
+        }},
+       {Numbers("skill", {"clients"}, Null::kItems), [](Of v) {
+          Json list = Json::array();
+          for (std::size_t i = 0; i < v.result.client_mse.size(); ++i) {
+            const double naive = v.result.naive ? v.result.naive->client[i] : 0;
+            list.push_back(naive > 0 ? FiniteOrNull(1 - v.result.client_mse[i] / naive) : Json());
+          }
+          return list;
         }}});
   return fields;
 }
@@ -269,6 +305,20 @@ const ObjectOf<RunView>& RunFields() {
        {Number("repetitions"), [](Of v) -> Json { return v.result.repetitions; }},
        {Number("mse", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.mean; }},
        {Number("mse_std", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.deviation; }},
+       {Number("rmse", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) -> Json {
+          if (v.result.divergence) return nullptr;
+          const double unit = v.stream.InOwnUnit(1) - v.stream.InOwnUnit(0);
+          return std::sqrt(v.result.mse.mean) * unit;
+        }},
+       {Number("r2", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return NumberOrNull(v.result.r2()); }},
+       {Number("skill", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return NumberOrNull(v.result.skill()); }},
+       {Number("last_label_mse", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return v.result.naive ? Json(v.result.naive->last_label) : Json(); }},
+       {Number("running_mean_mse", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return v.result.naive ? Json(v.result.naive->running_mean) : Json(); }},
        {Number("regret_mean", Null::kMayBe),
         [](Of v) { return v.result.has_regret ? Json(v.result.regret.mean) : Json(); }},
        {Number("regret_std", Null::kMayBe),
@@ -292,6 +342,11 @@ const ObjectOf<RunView>& RunFields() {
         [](Of v) { return CurveFields().Write(CurvesOf(v.result)); }},
        {Numbers("client_regret", Null::kMayBe),
         [](Of v) { return Quantiles(v.result.client_regret); }},
+       {Object("client_scores", ClientScoreFields().type(), Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) -> Json {
+          if (v.result.client_mse.empty()) return nullptr;
+          return ClientScoreFields().Write(v);
+        }},
        {Object("client_weights", WeightFields().type(), Null::kMayBe),
         [](Of v) -> Json {
           const std::size_t weights = v.result.weights.last.size();

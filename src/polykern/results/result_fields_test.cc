@@ -115,6 +115,39 @@ TEST(RunFields, ShowFewClientsRegretOneByOne) {
   EXPECT_EQ(json["client_regret"], (OrderedJson{-1, 2, 3}));
 }
 
+TEST(RunFields, MeasureTheErrorAgainstTheNaiveOnes) {
+  SourceOptions options;
+  const Source source = FleetSource(options, 3, 4);
+  RowResult result = MadeUpResult(*source.stream, {});
+  result.mse.mean = 0.25;
+  result.client_mse = {0.25, 1, std::nan("")};
+  result.naive = {0.75, 0.5, 2, {0.5, 0.5, std::nan("")}};
+  OrderedJson json = RunFields().Write({result, *source.stream, {}});
+  EXPECT_EQ(json["rmse"], 0.5);
+  EXPECT_EQ(json["r2"], 0.875);
+  EXPECT_EQ(json["skill"], 0.5);
+  EXPECT_EQ(json["last_label_mse"], 0.5);
+  EXPECT_EQ(json["running_mean_mse"], 0.75);
+  const OrderedJson& clients = json["client_scores"];
+  EXPECT_EQ(clients["clients"], (OrderedJson{0, 1, 2}));
+  EXPECT_EQ(clients["names"], (OrderedJson{"0", "1", "2"}));
+  EXPECT_EQ(clients["mse"], (OrderedJson{0.25, 1, nullptr}));
+  EXPECT_EQ(clients["skill"], (OrderedJson{0.5, -1, nullptr}));
+  EXPECT_NO_THROW(CheckObject(json, RunFields().type(), "run", "file"));
+}
+
+TEST(RunFields, OfAnOlderRunHaveNoNaiveErrors) {
+  SourceOptions options;
+  const Source source = FleetSource(options, 3, 4);
+  RowResult result = MadeUpResult(*source.stream, {});
+  OrderedJson json = RunFields().Write({result, *source.stream, {}});
+  const std::vector<const char*> fields = {
+      "rmse", "r2", "skill", "last_label_mse", "running_mean_mse", "client_scores"};
+  for (const char* field : fields) json.erase(field);
+  EXPECT_NO_THROW(CheckObject(json, RunFields().type(), "run", "file"));
+  for (const char* field : fields) EXPECT_TRUE(json[field].is_null()) << field;
+}
+
 TEST(ReproductionFields, HaveTheCostThatTheirTableShows) {
   Comparison c;
   c.table = "table1";

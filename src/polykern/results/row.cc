@@ -22,6 +22,16 @@ std::vector<std::size_t> Thin(const All& all, std::size_t most) {
 
 }  // namespace
 
+std::optional<double> RowResult::skill() const {
+  if (divergence || !naive || !(naive->best() > 0)) return std::nullopt;
+  return 1 - mse.mean / naive->best();
+}
+
+std::optional<double> RowResult::r2() const {
+  if (divergence || !naive || !(naive->variance > 0)) return std::nullopt;
+  return 1 - mse.mean / naive->variance;
+}
+
 WeightPlan::WeightPlan(const Stream& stream) {
   // Where a client would stand if all were sorted by site, without a list of all.
   std::vector<std::size_t> place_of(stream.site_names().size() + 1);

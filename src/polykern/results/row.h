@@ -65,12 +65,24 @@ struct ClientWeights {
   std::vector<double> last = {};   ///< clients x kernels, after the last step
 };
 
+/// What needs no inputs and no learning, as a measure of what does: mean squared errors on the very
+/// samples that the clients of a run were scored on. Before its first label a client says 0.5.
+struct Yardsticks {
+  double running_mean = 0;          ///< of predicting the mean of the client's own labels so far
+  double last_label = 0;            ///< of predicting the client's own last label
+  double variance = 0;              ///< of all labels
+  std::vector<double> client = {};  ///< the better of both, per client of the plan; NaN: no labels
+
+  double best() const { return std::min(running_mean, last_label); }
+};
+
 /// What one repetition of one row gave, of all clients. A plain value.
 struct Repetition {
   bool finished = false;
   bool has_regret = false;
   double mse = 0;
-  std::vector<double> regret = {};  ///< per client
+  std::vector<double> regret = {};      ///< per client
+  std::vector<double> client_mse = {};  ///< per client of the plan; NaN: it never took part
   std::vector<double> step_mse = {};
   std::vector<double> step_regret = {};
   ClientWeights weights = {};
@@ -109,10 +121,16 @@ struct RowResult {
   std::vector<double> step_mse;       ///< per step
   std::vector<double> step_regret;    ///< per step: cumulative regret
   std::vector<double> client_regret;  ///< per client; empty without regret or a finished repetition
-  WeightPlan weight_plan;             ///< whose weights are below
+  WeightPlan weight_plan;             ///< whose errors and weights are below
+  std::vector<double> client_mse;     ///< empty if nothing finished, or in a run of old
   ClientWeights weights;  ///< empty if clients have none of their own, or nothing finished
+  std::optional<Yardsticks> naive;
   std::optional<Divergence> divergence;
 
+  /// Part of the naive error, or of the labels' variance, that is gone; none if the row diverged,
+  /// or if there was none to begin with.
+  std::optional<double> skill() const;
+  std::optional<double> r2() const;
   double microseconds_per_sample() const {
     return 1e6 * seconds / static_cast<double>(std::max<std::uint64_t>(samples, 1));
   }

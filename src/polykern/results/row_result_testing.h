@@ -50,6 +50,7 @@ inline Repetition MadeUpRepetition(const Stream& stream, std::size_t kernels, st
   run.bound = 3.5;
   run.seconds = 0.25;
   run.fingerprint = seed;
+  run.client_mse = numbers(plan.clients.size());
   return run;
 }
 
@@ -61,6 +62,7 @@ inline RowResult MadeUpResult(const Stream& stream, const Row& row, std::size_t 
   }
   RowResult result = Summarize(row, runs, stream.clients());
   result.weight_plan = WeightPlan(stream);
+  result.naive.emplace(0.75, 0.5, 0.25, std::vector<double>(result.client_mse.size(), 0.5));
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "polykern/results/repetition.h"
 #include "polykern/sim/kept_repetitions.h"
 #include "polykern/sim/ranks/rank_groups.h"
+#include "polykern/sim/yardsticks.h"
 
 namespace polykern {
 namespace {
@@ -76,15 +77,28 @@ class Execution {
     } else {
       RunTogether();
     }
+    const Yardsticks naive = Naive();
     std::vector<RowResult> results;
     for (std::size_t r = 0; ranks_.rank() == 0 && r < rows_.size(); ++r) {
       results.push_back(Summarize(rows_[r], runs_[r], stream_.clients()));
       results.back().weight_plan = plan_;
+      results.back().naive = naive;
     }
     return results;
   }
 
  private:
+  /// By the ranks of the first group, which have all clients.
+  Yardsticks Naive() {
+    const std::size_t group = ranks_.size() / RankGroups(chains_.size(), stream_.clients(),
+                                                         ranks_.size(), options_.rank_groups);
+    const ClientRange own =
+        ranks_.rank() < group ? OwnClients(stream_.clients(), ranks_.rank(), group) : ClientRange{};
+    Workers workers(std::min(threads_, CohortsOf(CpuEngine(), stream_.clients())));
+    return MeasureYardsticks(stream_, {options_.seed, options_.participation}, plan_, own, workers,
+                             ranks_);
+  }
+
   struct Chain {
     std::size_t next = 0;  // of its repetitions
     std::unique_ptr<Clients> clients = {};
@@ -340,6 +354,10 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
   single.seconds = run.seconds / static_cast<double>(workers.size());
   single.result = Summarize(row, {run}, stream.clients());
   single.result.weight_plan = plan;
+  const auto alone = RunAlone();
+  single.result.naive =
+      MeasureYardsticks(stream, {options.simulation.seed, options.simulation.participation}, plan,
+                        {0, stream.clients()}, workers, *alone);
   return single;
 }
 

@@ -99,7 +99,7 @@ Repetition Simulation::Run(const RunOptions& options) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   run.seconds = elapsed.count() * static_cast<double>(workers_.size() * ranks_.size());
   run.weights = watch.weights();
-  Measure(run, options.equal_weights, bytes_before);
+  Measure(run, options, bytes_before);
   return run;
 }
 

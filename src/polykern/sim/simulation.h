@@ -107,8 +107,8 @@ class Simulation {
   void Record();
   void Commit();
   // The result of a run.
-  OwnScores ScoreClients(double rate) const;
-  void Measure(Repetition& run, bool equal_weights, std::uint64_t bytes_before);
+  OwnScores ScoreClients(double rate, const WeightPlan& plan) const;
+  void Measure(Repetition& run, const RunOptions& options, std::uint64_t bytes_before);
 
   const Algorithm& algorithm_;
   const Stream& stream_;

@@ -46,9 +46,10 @@ struct Simulation::OwnScores {
   std::size_t over_bound = 0;
   bool unit_losses = true;
   std::vector<double> regret = {};
+  std::vector<double> client_mse = {};  // of the plan's clients; 0: another rank's
 };
 
-Simulation::OwnScores Simulation::ScoreClients(double rate) const {
+Simulation::OwnScores Simulation::ScoreClients(double rate, const WeightPlan& plan) const {
   OwnScores own;
   for (std::size_t k = 0; k < scores_.clients(); ++k) {
     own.squared_error.Add(scores_.SquaredError(k));
@@ -60,21 +61,27 @@ Simulation::OwnScores Simulation::ScoreClients(double rate) const {
       ++own.over_bound;
     }
   }
+  for (const std::size_t client : plan.clients) {
+    const std::size_t k = clients_.size() > 0 ? client - clients_.Id(0) : 0;  // too large if below
+    const bool has = k < clients_.size();
+    own.client_mse.push_back(has ? scores_.SquaredError(k) / static_cast<double>(scores_.Steps(k))
+                                 : 0);
+  }
   return own;
 }
 
-void Simulation::Measure(Repetition& run, bool equal_weights, std::uint64_t bytes_before) {
+void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64_t bytes_before) {
   run.step_mse = step_mse_;
   run.step_regret = step_regret_;
   run.predictions = predictions_;
   run.finished = !run.divergence;
   run.has_regret = algorithm_.experts() > 0;
   run.traffic = SumOver(ranks_, traffic_);
-  const double rate = equal_weights ? algorithm_.weight_rate() : 0;
+  const double rate = options.equal_weights ? algorithm_.weight_rate() : 0;
   if (run.finished && rate > 0) {
     run.bound = RegretBound(algorithm_.experts(), rate, stream_.steps());
   }
-  OwnScores own = ScoreClients(rate);
+  OwnScores own = ScoreClients(rate, options.weights);
   std::vector<std::int64_t> sums = {static_cast<std::int64_t>(Fingerprint(ranks_.rank() == 0)),
                                     static_cast<std::int64_t>(own.over_bound),
                                     own.unit_losses ? 0 : 1,
@@ -97,6 +104,8 @@ void Simulation::Measure(Repetition& run, bool equal_weights, std::uint64_t byte
   run.mse = DoubleSum::Value(std::span(sums).last<DoubleSum::kWords>()) /
             static_cast<double>(run.traffic.messages);
   run.regret = ranks_.Gather(own.regret);
+  run.client_mse = own.client_mse;
+  BroadcastFromOwner(ranks_, run.client_mse);
   BroadcastFromOwner(ranks_, run.weights.trace);
   BroadcastFromOwner(ranks_, run.weights.last);
 }
