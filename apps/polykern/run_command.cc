@@ -284,6 +284,9 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
     options->command = typed;
     options->source.seed = options->experiment.seed;
     options->algorithm = MakeOptions(options->given);
+    if (!options->source.time.empty() && !options->given.contains("forgetting")) {
+      options->algorithm.forgetting = kAutoForgetting;  // what time brings changes with time
+    }
     Execute(*options, ranks);
   });
 }

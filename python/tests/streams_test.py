@@ -39,7 +39,7 @@ def expected(tmp_path):
     data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=[1, 2, 5],
                    calendar=["hour", "weekday"], scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
     assert data.X.shape == (ROWS, 2, 8)
-    result = pk.simulate(data.X, data.Y, pk.PofGram(dimension=8, seed=3), seed=3)
+    result = pk.simulate(data.X, data.Y, pk.PofGram(dimension=8, seed=3, forgetting="auto"), seed=3)
     fingerprints = [row["fingerprint"] for row in json.loads((tmp_path / "o/result.json").read_text())["runs"]]
     assert fingerprints == [result.fingerprint]
     return result.predictions * 120

@@ -32,7 +32,7 @@ def check_counts(f):
     assert steps == newest and sum(accepted.values()) == updates
     numbers = struct.unpack(f"{len(state) // 8}d", state)
     if f.algorithm == "pof-gram":
-        assert numbers[2] == CLIENTS * SAMPLES  # what the clients said to have learnt from
+        assert numbers[1] == CLIENTS * SAMPLES  # what the clients said to have learnt from
         return accepted
     kernels, _, sent = SETTINGS["pof-newton"]
     size = len(numbers) // kernels  # the last but one number of a kernel: its samples

@@ -175,6 +175,10 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   TakeDerivedOut(declared, f);
+  const bool in_time = f.derived_inputs() > 0;  // then what is learnt changes with time, too
+  if (!stored && in_time && !declared.options.contains("forgetting")) {
+    f.options.forgetting = kAutoForgetting;
+  }
   SetColumns(declared, f);
   SetLearnRanges(declared, f, stored);
   const bool has_ranges = stored && stored->learn_ranges == 0;

@@ -42,7 +42,9 @@ struct DeclaredFederation {
 /// must be declared, and the horizon is `steps`, or kEndlessHorizon if that is 0, unless declared.
 /// Throws Error for what is wrong or missing, and for what is said about the data without effect;
 /// options that the algorithm does not use are left out, see OptionsWithoutEffect. Plain labels are
-/// clipped to [0, 1] for an algorithm that needs them there, by a target range of 0:1.
+/// clipped to [0, 1] for an algorithm that needs them there, by a target range of 0:1. A new
+/// federation with lags or a calendar forgets as each client's stream wants it (kAutoForgetting),
+/// unless that is declared.
 FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps);
