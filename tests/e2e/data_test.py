@@ -62,8 +62,8 @@ def test_scan_ends_with_a_line_that_runs(polykern, tmp_path):
                     r"b +number +0 +-3.5 to 6.5", r'where +text +0 +"south", "north"',
                     r'odd +mixed +0 +1 text, first "x" at my file.csv, line 11']:
         assert re.search(pattern, done.out), pattern
-    assert done.out.endswith("polykern run --data 'my file.csv' --target y --client where --categorical wind \\\n"
-                             "  --exclude odd --scaling range --range a=0:6,b=-3.5:6.5,y=0:12\n")
+    assert done.out.endswith("polykern run --data 'my file.csv' --target y --client where --categorical wind "
+                             "--exclude odd \\\n  --scaling range --range a=0:6,b=-3.5:6.5,y=0:12\n")
     run = polykern(*proposed(done.out), *QUICK)
     assert run.code == 0, run.err
     assert "2 clients" in run.out and "4 inputs" in run.out and "clipped" not in run.out
