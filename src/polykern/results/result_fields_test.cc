@@ -28,6 +28,7 @@ TEST(DataFields, SayWhatWasReadAndHow) {
   options.target = "price";
   options.site = "city";
   options.categorical = {"kind"};
+  options.split = Split::kSite;
   options.clients = 4;
   options.steps = 5;
   options.ranges = {{"price", {0, 100}}};
@@ -38,14 +39,15 @@ TEST(DataFields, SayWhatWasReadAndHow) {
   EXPECT_EQ(json["files"], OrderedJson(options.data));
   EXPECT_EQ(json["folder"], options.data_dir);
   EXPECT_EQ(json["target"], "price");
-  EXPECT_EQ(json["inputs"], (OrderedJson{"kind", "size"}));
+  EXPECT_EQ(json["inputs"], (OrderedJson{"kind=k0", "kind=k1", "kind=k2", "size"}));
   EXPECT_EQ(json["unused_columns"], (OrderedJson{"note"}));
   EXPECT_EQ(json["site_column"], "city");
   EXPECT_EQ(json["categorical"], (OrderedJson{"kind"}));
+  EXPECT_EQ(json["categories"], "onehot");
   EXPECT_EQ(json["ranges"], (OrderedJson{{"price", {0, 100}}}));
   EXPECT_EQ(json["rows"], 39);
   EXPECT_EQ(json["dropped_rows"], 1);
-  EXPECT_EQ(json["dimension"], 2);
+  EXPECT_EQ(json["dimension"], 4);
   EXPECT_EQ(json["clients"], 4);
   EXPECT_EQ(json["steps"], 5);
   EXPECT_EQ(json["sites"], (OrderedJson{"Oslo", "Rome"}));
@@ -53,6 +55,23 @@ TEST(DataFields, SayWhatWasReadAndHow) {
   EXPECT_EQ(json["missing"], "drop");
   EXPECT_EQ(json["seed"], 9);
   EXPECT_FALSE(json.contains("noise"));  // the fleet's alone
+}
+
+TEST(DataFields, SayWhatWasGivenOfTheFormOfFiles) {
+  const TestFolder folder;
+  SourceOptions options;
+  options.data = {folder.Write("some.csv", "when;a;y\n1;1,5;2\n2;2,5;3\n")};
+  options.target = "y";
+  const auto write = [&] { return DataFields().Write({OpenSource(options), options}); };
+  options.decimal = ',';
+  OrderedJson json = write();
+  EXPECT_EQ(json["decimal"], ",");
+  for (const char* name : {"delimiter", "time", "categories"}) EXPECT_FALSE(json.contains(name));
+  options.delimiter = ';';
+  options.time = {"when"};
+  json = write();
+  EXPECT_EQ(json["delimiter"], ";");
+  EXPECT_EQ(json["time"], (OrderedJson{"when"}));
 }
 
 TEST(DataFields, OfTheFleetHaveItsNoiseAndDrift) {
