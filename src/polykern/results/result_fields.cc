@@ -290,6 +290,18 @@ const ObjectOf<DataView>& DataFields() {
   return fields;
 }
 
+Json RmseInOwnUnit(const RunView& v) {
+  if (v.result.divergence) return nullptr;
+  return std::sqrt(v.result.mse.mean) * (v.stream.InOwnUnit(1) - v.stream.InOwnUnit(0));
+}
+
+Json WeightsOrNull(const RunView& v) {
+  const std::size_t weights = v.result.weights.last.size();
+  if (weights == 0) return nullptr;
+  const std::size_t kernels = weights / v.result.weight_plan.clients.size();
+  return WeightFields().Write({v.result, v.stream, kernels});
+}
+
 const ObjectOf<RunView>& RunFields() {
   using Of = const RunView&;
   static const ObjectOf<RunView> fields(
@@ -305,12 +317,7 @@ const ObjectOf<RunView>& RunFields() {
        {Number("repetitions"), [](Of v) -> Json { return v.result.repetitions; }},
        {Number("mse", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.mean; }},
        {Number("mse_std", Null::kIfDiverged), [](Of v) -> Json { return v.result.mse.deviation; }},
-       {Number("rmse", Null::kMayBe).AbsentMeans(nullptr),
-        [](Of v) -> Json {
-          if (v.result.divergence) return nullptr;
-          const double unit = v.stream.InOwnUnit(1) - v.stream.InOwnUnit(0);
-          return std::sqrt(v.result.mse.mean) * unit;
-        }},
+       {Number("rmse", Null::kMayBe).AbsentMeans(nullptr), RmseInOwnUnit},
        {Number("r2", Null::kMayBe).AbsentMeans(nullptr),
         [](Of v) { return NumberOrNull(v.result.r2()); }},
        {Number("skill", Null::kMayBe).AbsentMeans(nullptr),
@@ -347,13 +354,7 @@ const ObjectOf<RunView>& RunFields() {
           if (v.result.client_mse.empty()) return nullptr;
           return ClientScoreFields().Write(v);
         }},
-       {Object("client_weights", WeightFields().type(), Null::kMayBe),
-        [](Of v) -> Json {
-          const std::size_t weights = v.result.weights.last.size();
-          if (weights == 0) return nullptr;
-          const std::size_t kernels = weights / v.result.weight_plan.clients.size();
-          return WeightFields().Write({v.result, v.stream, kernels});
-        }},
+       {Object("client_weights", WeightFields().type(), Null::kMayBe), WeightsOrNull},
        {Optional(Object("diverged", DivergedFields().type())), [](Of v) {
           return v.result.divergence ? DivergedFields().Write(*v.result.divergence) : Nothing();
         }}});
