@@ -213,6 +213,9 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
             .add_option("--participation", o.participation,
                         "Probability that a client takes part in a step")
             ->capture_default_str());
+  group(command.add_option("--coverage", o.coverage,
+                           "Give every prediction an interval that this part of the labels is in, "
+                           "such as 0.9 (default: no intervals)"));
   AddSeedAndThreads(command, o);
   group(command
             .add_option(

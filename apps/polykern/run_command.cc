@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iomanip>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
+#include "polykern/results/predictions_file.h"
 #include "polykern/results/result.h"
 #include "polykern/results/result_file.h"
 #include "polykern/sim/experiment.h"
@@ -27,6 +30,7 @@ struct RunOptions {
   std::vector<std::string> algorithms = {"all"};
   std::vector<std::size_t> kernels_per_upload;  ///< empty: the paper's 1, 25 and 51
   std::string out;                              ///< folder for the results; empty: none
+  std::string predictions;                      ///< file for them; empty: none
   bool no_report = false;                       ///< result.json alone
   std::string format = "text";
   std::string command;  ///< as typed
@@ -150,6 +154,12 @@ std::string Describe(const RowResult& r) {
   return text;
 }
 
+std::string ThreeDigits(double value) {
+  std::ostringstream text;
+  text << std::setprecision(3) << value;
+  return text.str();
+}
+
 /// What the errors are to be compared with, and whether it is worth its while.
 std::string NaiveRemarks(const std::vector<RowResult>& results, const RunOptions& options,
                          const Source& source) {
@@ -194,6 +204,18 @@ std::string Remarks(const std::vector<RowResult>& results) {
   return text;
 }
 
+/// How the intervals of the best row fared.
+std::string IntervalRemark(const std::vector<RowResult>& results, const Stream& stream) {
+  const RowResult* best = nullptr;
+  for (const RowResult& r : results) {
+    if (!r.divergence && (best == nullptr || r.mse.mean < best->mse.mean)) best = &r;
+  }
+  if (best == nullptr || !best->coverage) return "";
+  const double width = *best->interval_width * (stream.InOwnUnit(1) - stream.InOwnUnit(0));
+  return "Intervals of " + Describe(*best) + ": " + Fixed(100 * *best->coverage, 1) +
+         " % of the labels are within them, their mean width is " + ThreeDigits(width) + ".\n";
+}
+
 void ReportDivergence(const std::vector<RowResult>& results) {
   for (const RowResult& r : results) {
     if (!r.divergence) continue;
@@ -211,8 +233,14 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   CheckExperiment(rows, options.experiment);
   Source source = OpenSource(options.source);
   if (speaks) PrintNotices(source.notices);
+  std::unique_ptr<PredictionsFile> predictions;
+  if (!options.predictions.empty()) {
+    if (several) throw Error("--predictions needs a single process; run it without mpirun");
+    predictions = std::make_unique<PredictionsFile>(options.predictions);
+  }
   const RunStore partial(options.out + "/partial");
-  ExperimentHost host = {.ranks = &ranks, .store = nullptr, .data = {}};
+  ExperimentHost host = {
+      .ranks = &ranks, .store = nullptr, .data = {}, .keep_predictions = predictions != nullptr};
   if (!options.out.empty()) {
     if (speaks) host.data = SampleSettings(source, options.source);
     ranks.Broadcast(host.data);
@@ -240,13 +268,16 @@ void Execute(const RunOptions& options, Communicator& ranks) {
     ForgetKept(rows, options.experiment, host);
     reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
   }
+  if (predictions != nullptr) predictions->Write(*source.stream, results);
   if (options.format == "json") {
     std::cout << json;
   } else {
     std::cout << DescribeSource(source, options, ranks.size()) << '\n'
               << ResultTable(results, several) << '\n'
-              << NaiveRemarks(results, options, source) << Remarks(results);
+              << NaiveRemarks(results, options, source) << Remarks(results)
+              << IntervalRemark(results, *source.stream);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
+    if (predictions != nullptr) std::cout << "Written: " << options.predictions << "\n";
     if (reported) std::cout << "To look at: " << options.out << "/report.html\n";
   }
   std::cout.flush();
@@ -277,6 +308,10 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out,
                  "Folder for result.json and report.html (default: nothing is written)")
+      ->group("Output");
+  run.add_option(
+         "--predictions", options->predictions,
+         "CSV file for every prediction of the first feature draw, in the target's own unit")
       ->group("Output");
   run.add_flag("--no-report", options->no_report, "Write no report.html")->group("Output");
   AddFormatOption(run, options->format);

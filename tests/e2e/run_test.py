@@ -1,5 +1,6 @@
 """polykern run, as a user types it."""
 
+import csv
 import json
 import os
 import resource
@@ -221,6 +222,10 @@ def test_settings_come_from_a_toml_file_and_the_command_line_wins(polykern, tmp_
     (["run", "--weight-rate", "nan"], 1, ["--weight-rate"]),
     (["run", "--schedule", "fast"], 2, ["--schedule", "fast"]),
     (["run", "--participation", "2"], 1, ["--participation is 2"]),
+    (["run", "--coverage", "0"], 1, ["--coverage is 0;", "0.9"]),
+    (["run", "--coverage", "1"], 1, ["--coverage is 1;", "0.9"]),
+    (["run", "--coverage", "90"], 1, ["--coverage is 90;", "0.9"]),
+    (["run", "--predictions", "no/such/file.csv"], 1, ["no/such/file.csv"]),
     (["run", "--algorithm", "foo"], 1, ["foo", "pof-mkl"]),
     (["run", "--dictionary", "foo"], 1, ["foo", "gaussian"]),
     (["run", "--split", "foo"], 1, ["foo", "column"]),
@@ -327,3 +332,31 @@ def test_the_naive_errors_stand_below_the_table_and_say_if_nothing_beats_them(po
     args = ["run", "--data", "walk.csv", "--target", "y", "-a", "local", "-r", "1"]
     assert "Nothing here beats the last label; try --lags 1.\n" in polykern(*args).out
     assert "try --lags" not in polykern(*args, "--lags", "1").out
+
+
+def test_predictions_are_in_the_targets_own_unit_with_intervals_that_cover(polykern, tmp_path):
+    lines = [f"2026-11-{1 + i // 24:02d} {i % 24:02d}:00,{name},{i * 37 % 101},{500 + 3 * (i * 37 % 101) + i * 7 % 40}"
+             for i in range(300) for name in ("Ann, A.", "bob")]
+    (tmp_path / "my.csv").write_text("when,who,x,y\n" + "".join(
+        line.replace("Ann, A.", '"Ann, A."') + "\n" for line in lines))
+    args = ["run", "--data", "my.csv", "--target", "y", "--client", "who", "--time", "when", "-r", "2", "-M", "1"]
+    done = polykern(*args, "-a", "pof-newton", "--coverage", "0.8", "--predictions", "p.csv", "--out", "o")
+    assert (done.code, done.err) == (0, "")
+    with open(tmp_path / "p.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["time", "client", "label", "prediction", "low", "high"]
+    assert len(rows) == 600
+    assert (rows[2]["time"], rows[2]["client"]) == ("2026-11-01 01:00", "Ann, A.")
+    assert (rows[0]["low"], rows[1]["high"]) == ("", "")
+    assert float(rows[2]["label"]) == pytest.approx(500 + 3 * 37 + 7)
+    within = [float(row["low"]) <= float(row["label"]) <= float(row["high"]) for row in rows[2:]]
+    assert 0.77 < sum(within) / len(within) < 0.83
+    (run,) = runs_of(tmp_path / "o")
+    assert run["coverage"] == pytest.approx(0.8, abs=0.03)
+    assert f"{100 * run['coverage']:.1f} % of the labels are within them" in done.out
+    assert run["client_scores"]["names"] == ["Ann, A.", "bob"]
+    assert polykern(*args, "-a", "local,pof-mkl", "--predictions", "p.csv").code == 0
+    head = (tmp_path / "p.csv").read_text().splitlines()
+    assert head[0] == "algorithm,kernels_per_upload,time,client,label,prediction"
+    assert len(head) == 1 + 2 * 600 and head[1].startswith("local,,2026-11-01 00:00,") and head[-1].startswith("pof-mkl,1,")
+    assert not list(tmp_path.glob("*.part"))

@@ -33,6 +33,7 @@ void EachKept(Run& run, Kept& kept) {
   kept.Field("fingerprint", run.fingerprint);
   kept.Field("state", run.state);
   kept.NewField("client_mse", run.client_mse, {});
+  kept.NewField("intervals", run.intervals, {});
   kept.Optional("divergence", run.divergence);
 }
 
@@ -53,11 +54,13 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
 
   std::vector<double> mse;
   std::vector<double> regret(clients);
+  std::vector<double> intervals;
   Traffic traffic;
   for (const Repetition* run : counted) {
     mse.push_back(run->mse);
     result.has_regret |= run->has_regret;
     AddTo(regret, run->regret);
+    AddTo(intervals, run->intervals);
     AddTo(result.client_mse, run->client_mse);
     AddTo(result.step_mse, run->step_mse);
     AddTo(result.step_regret, run->step_regret);
@@ -87,6 +90,12 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
       std::ranges::any_of(counted, [](const Repetition* run) { return run->client_mse.empty(); })) {
     result.client_mse.clear();
   }
+  if (intervals.size() == 3 && intervals[0] > 0) {
+    result.coverage = intervals[1] / intervals[0];
+    result.interval_width = intervals[2] / intervals[0];
+  }
+  result.predictions = runs.front().predictions;
+  result.radii = runs.front().radii;
   result.samples = traffic.messages;
   result.uplink_numbers = traffic.largest_up;
   const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));

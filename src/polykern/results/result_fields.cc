@@ -63,6 +63,10 @@ Json NumberOrNull(const std::optional<T>& value) {
 Json FiniteOrNull(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
+/// 1 of scaled labels in the target's own unit.
+double UnitOf(const Stream& stream) {
+  return stream.InOwnUnit(1) - stream.InOwnUnit(0);
+}
 Json CountOrNull(std::size_t count) {
   return count > 0 ? Json(count) : Json();
 }
@@ -292,7 +296,7 @@ const ObjectOf<DataView>& DataFields() {
 
 Json RmseInOwnUnit(const RunView& v) {
   if (v.result.divergence) return nullptr;
-  return std::sqrt(v.result.mse.mean) * (v.stream.InOwnUnit(1) - v.stream.InOwnUnit(0));
+  return std::sqrt(v.result.mse.mean) * UnitOf(v.stream);
 }
 
 Json WeightsOrNull(const RunView& v) {
@@ -326,6 +330,13 @@ const ObjectOf<RunView>& RunFields() {
         [](Of v) { return v.result.naive ? Json(v.result.naive->last_label) : Json(); }},
        {Number("running_mean_mse", Null::kMayBe).AbsentMeans(nullptr),
         [](Of v) { return v.result.naive ? Json(v.result.naive->running_mean) : Json(); }},
+       {Number("coverage", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return NumberOrNull(v.result.coverage); }},
+       {Number("interval_width", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) -> Json {
+          if (!v.result.interval_width) return nullptr;
+          return *v.result.interval_width * UnitOf(v.stream);
+        }},
        {Number("regret_mean", Null::kMayBe),
         [](Of v) { return v.result.has_regret ? Json(v.result.regret.mean) : Json(); }},
        {Number("regret_std", Null::kMayBe),

@@ -55,6 +55,7 @@ Json OptionsJson(const Row& row, const ExperimentOptions& options, Layout layout
   json["exploration"] = ExplorationOf(row.algorithm, row.options);
   json["weights"] = options.carry_weights ? "carried" : "reset";
   json["participation"] = options.participation;
+  if (options.coverage) json["coverage"] = *options.coverage;
   json["seed"] = options.seed;
   return json;
 }

@@ -96,6 +96,8 @@ struct Repetition {
   std::optional<Divergence> divergence = {};
   std::vector<double> state = {};        ///< of all clients at the end, if the next one needs it
   std::vector<double> predictions = {};  ///< steps x clients, if they are kept
+  std::vector<double> radii = {};        ///< of their intervals, if there are some
+  std::vector<double> intervals = {};    ///< none, or: how many, that covered, sum of widths
 };
 
 /// What a row gave. Means over clients, steps and repetitions unless said otherwise.
@@ -125,6 +127,11 @@ struct RowResult {
   std::vector<double> client_mse;     ///< empty if nothing finished, or in a run of old
   ClientWeights weights;  ///< empty if clients have none of their own, or nothing finished
   std::optional<Yardsticks> naive;
+  std::optional<double> coverage;        ///< part of the labels within their interval
+  std::optional<double> interval_width;  ///< of scaled labels
+  /// Of the first repetition, steps x clients, NaN where none was made; empty if not kept.
+  std::vector<double> predictions;
+  std::vector<double> radii;  ///< of their intervals
   std::optional<Divergence> divergence;
 
   /// Part of the naive error, or of the labels' variance, that is gone; none if the row diverged,

@@ -10,13 +10,6 @@
 namespace polykern {
 namespace {
 
-std::string CsvCell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string MarkdownCell(const std::string& text) {
   std::string cell;
   for (const char c : text) {
@@ -27,6 +20,13 @@ std::string MarkdownCell(const std::string& text) {
 }
 
 }  // namespace
+
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
 
 std::string CsvText(const TextTable& table) {
   std::string text;

@@ -18,6 +18,7 @@ struct TextTable {
 
 /// As RFC 4180 has it, with plain line ends: cells with commas, quotes or line ends are quoted.
 std::string CsvText(const TextTable& table);
+std::string CsvCell(const std::string& text);
 
 /// As GitHub shows it; the first column is aligned to the left, the others to the right.
 std::string MarkdownText(const TextTable& table);

@@ -13,6 +13,7 @@
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/interval.h"
 #include "polykern/results/repetition.h"
 #include "polykern/sim/kept_repetitions.h"
 #include "polykern/sim/ranks/rank_groups.h"
@@ -53,6 +54,7 @@ class Execution {
         options_(options),
         progress_(progress),
         keeps_(!host.data.empty()),
+        keeps_predictions_(host.keep_predictions),
         kept_(host.store, host.data, options),
         alone_(RunAlone()),
         ranks_(host.ranks != nullptr && host.ranks->size() > 1 ? *host.ranks : *alone_),
@@ -124,6 +126,7 @@ class Execution {
       Chain& chain = chains_[c];
       for (; chain.next < length_; ++chain.next) {
         const std::size_t repetition = RepetitionOf(c, chain.next);
+        if (keeps_predictions_ && repetition == 0) break;
         std::optional<Repetition> run = kept_.Find(rows_[row], repetition);
         if (!run) break;
         if (options_.carry_weights && chain.next + 1 < length_ && run->state.empty()) break;
@@ -167,6 +170,8 @@ class Execution {
     Simulation::Options simulation_options;
     simulation_options.seed = options_.seed;
     simulation_options.participation = options_.participation;
+    simulation_options.coverage = options_.coverage;
+    simulation_options.keep_predictions = keeps_predictions_ && repetition == 0;
     simulation_options.ranks = &ranks;
     Simulation simulation(*algorithm, stream_, *chain.clients, workers, simulation_options);
     Repetition run =
@@ -287,6 +292,7 @@ class Execution {
   const ExperimentOptions& options_;
   Progress& progress_;
   bool keeps_;  // there is a store, on rank 0
+  bool keeps_predictions_;
   KeptRepetitions kept_;
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
@@ -309,6 +315,7 @@ void CheckExperiment(const std::vector<Row>& rows, const ExperimentOptions& opti
          << "; it must lie in (0, 1]";
     throw Error(text.str());
   }
+  if (options.coverage) CheckCoverage(*options.coverage);
   for (const Row& row : rows) CheckAlgorithm(row.algorithm, row.options);
 }
 

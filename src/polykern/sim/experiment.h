@@ -31,6 +31,9 @@ struct ExperimentHost {
   /// that are there are not run again. Rank 0's alone is used. Null: nowhere.
   const RunStore* store = nullptr;
   std::string data = {};  ///< everything that decides the samples
+  /// The results hold the predictions of each row's first repetition, which is then run even if it
+  /// is kept. Not with several ranks.
+  bool keep_predictions = false;
 };
 
 /// Throws Error, naming the option, if a row or the experiment cannot run.

@@ -11,6 +11,7 @@
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
 #include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/intervals_internal.h"
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
 #include "polykern/sim/ranks/update_relay.h"
@@ -68,10 +69,12 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
+  if (options.coverage) intervals_.assign(clients.size(), Intervals(*options.coverage));
   if (options.keep_predictions) {
     assert(clients.size() == stream.clients());
     predictions_.assign(stream.clients() * stream.steps(),
                         std::numeric_limits<double>::quiet_NaN());
+    if (options.coverage) radii_ = predictions_;
   }
 }
 
@@ -173,6 +176,7 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
     const double error = algorithm_.loss().Predicted(f) - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
     totals.squared_error.Add(error * error);
+    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error);
     totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
@@ -183,6 +187,17 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
   if (algorithm_.experts() == 0) return;
   const std::size_t count = samples.present.size();
   for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
+}
+
+void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error) {
+  Intervals& own = intervals_[client];
+  const std::optional<double> radius = own.tracker.radius();
+  own.tracker.Take(error);
+  if (!radius) return;
+  ++own.counted;
+  if (std::abs(error) <= *radius) ++own.covered;
+  own.width += 2 * *radius;
+  if (!radii_.empty()) radii_[at] = *radius;
 }
 
 void Simulation::SumOverWorkers() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ class Simulation {
     std::uint64_t seed = 0;         ///< of the clients' absences
     double participation = 1;       ///< a client with a sample takes part with this probability
     bool keep_predictions = false;  ///< keep every prediction: steps x clients numbers
+    std::optional<double> coverage = {};  ///< wished of intervals, in (0, 1); unset: none
     std::span<const double> uniforms =
         {};  ///< steps x clients: fixes every draw; empty: from the seed
     /// That have the stream's other clients; null: there are none. Not public: of the program
@@ -88,13 +90,14 @@ class Simulation {
   std::uint64_t Fingerprint(bool with_model = true) const;
 
   /// The whole state as numbers; a new simulation of the same things that loads it goes on with the
-  /// same bits. Kept predictions are not part of it. Not with ranks.
+  /// same bits. Kept predictions and intervals are not part of it. Not with ranks.
   std::vector<double> Save() const;
   void Load(std::span<const double> saved);
 
  private:
   struct Totals;     // of a step
   struct OwnScores;  // of a run
+  struct Intervals;  // of a client
 
   // The parts of a step.
   SampleBlock& Read(std::size_t first, SampleBlock& samples) const;
@@ -102,11 +105,13 @@ class Simulation {
   void Receive(const Updates& updates, std::size_t worker);
   void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
              const Updates& updates, Totals& totals);
+  void ScoreInterval(std::size_t client, std::size_t at, double error);
   void SumOverWorkers();
   void Exchange(const std::string& failure);
   void Record();
   void Commit();
   // The result of a run.
+  void MeasureIntervals(Repetition& run);
   OwnScores ScoreClients(double rate, const WeightPlan& plan) const;
   void Measure(Repetition& run, const RunOptions& options, std::uint64_t bytes_before);
 
@@ -131,6 +136,8 @@ class Simulation {
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;
+  std::vector<Intervals> intervals_;  // none unless they are wished
+  std::vector<double> radii_;
 };
 
 }  // namespace polykern

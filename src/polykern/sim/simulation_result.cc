@@ -8,6 +8,7 @@
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
 #include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/intervals_internal.h"
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
 #include "polykern/sim/simulation.h"
@@ -70,10 +71,25 @@ Simulation::OwnScores Simulation::ScoreClients(double rate, const WeightPlan& pl
   return own;
 }
 
+void Simulation::MeasureIntervals(Repetition& run) {
+  std::vector<std::int64_t> sums(2);
+  DoubleSum width;
+  for (const Intervals& own : intervals_) {
+    sums[0] += own.counted;
+    sums[1] += own.covered;
+    width.Add(own.width);
+  }
+  sums.insert(sums.end(), width.words().begin(), width.words().end());
+  ranks_.Sum(sums);
+  run.intervals = {static_cast<double>(sums[0]), static_cast<double>(sums[1]),
+                   DoubleSum::Value(std::span(sums).last<DoubleSum::kWords>())};
+}
+
 void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64_t bytes_before) {
   run.step_mse = step_mse_;
   run.step_regret = step_regret_;
   run.predictions = predictions_;
+  run.radii = radii_;
   run.finished = !run.divergence;
   run.has_regret = algorithm_.experts() > 0;
   run.traffic = SumOver(ranks_, traffic_);
@@ -104,6 +120,7 @@ void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64
   run.mse = DoubleSum::Value(std::span(sums).last<DoubleSum::kWords>()) /
             static_cast<double>(run.traffic.messages);
   run.regret = ranks_.Gather(own.regret);
+  if (options_.coverage) MeasureIntervals(run);
   run.client_mse = own.client_mse;
   BroadcastFromOwner(ranks_, run.client_mse);
   BroadcastFromOwner(ranks_, run.weights.trace);

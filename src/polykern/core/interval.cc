@@ -1,0 +1,52 @@
+#include "polykern/core/interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+constexpr double kStep = 0.1;     // g: a miss widens by 9 % at a coverage of 0.9
+constexpr double kMemory = 0.02;  // of s: some 50 errors
+constexpr double kFarthest = 7;   // of m from its start: errors that stay 0 would take it anywhere
+
+/// The quantile of errors with an exponential law, in units of their mean.
+double FirstFactor(double coverage) {
+  return std::log(-std::log1p(-coverage));
+}
+
+}  // namespace
+
+void CheckCoverage(double coverage) {
+  if (coverage > 0 && coverage < 1) return;
+  std::ostringstream text;
+  text << OptionName("coverage") << " is " << coverage
+       << "; it must lie between 0 and 1, such as 0.9";
+  throw Error(text.str());
+}
+
+IntervalTracker::IntervalTracker(double coverage) : coverage_(coverage) {
+  CheckCoverage(coverage);
+  factor_ = FirstFactor(coverage);
+}
+
+std::optional<double> IntervalTracker::radius() const {
+  if (taken_ == 0) return std::nullopt;
+  return scale_ * std::exp(factor_);
+}
+
+void IntervalTracker::Take(double error) {
+  const double size = std::abs(error);
+  if (const auto before = radius()) {
+    const double start = FirstFactor(coverage_);
+    factor_ += kStep * (size > *before ? coverage_ : coverage_ - 1);
+    factor_ = std::clamp(factor_, start - kFarthest, start + kFarthest);
+  }
+  ++taken_;
+  scale_ += std::max(kMemory, 1 / taken_) * (size - scale_);
+}
+
+}  // namespace polykern

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+
+namespace polykern {
+
+/// How far a client's next label may lie from its prediction, so that a given part of all labels is
+/// within it: adaptive conformal inference (Gibbs and Candes 2021), with three numbers of state
+/// instead of all past errors. Nothing leaves the client.
+///
+/// The radius is s e^m. s, the mean of recent errors, follows their size, which falls as the model
+/// learns and rises when the world changes. m is what the method tracks: up by g c after a miss,
+/// down by g (1 - c) otherwise, c being the wished coverage. So over T labels coverage is off by
+/// (m at the start - m at the end) / (g T), whatever the labels are.
+///
+/// A plain value; one thread at a time.
+class IntervalTracker {
+ public:
+  /// Throws Error unless 0 < coverage < 1.
+  explicit IntervalTracker(double coverage);
+
+  /// None before the first error: nothing is known.
+  std::optional<double> radius() const;
+
+  /// The error of the prediction that radius() was for, of either sign.
+  void Take(double error);
+
+ private:
+  double coverage_;
+  double scale_ = 0;   // s
+  double factor_ = 0;  // m
+  double taken_ = 0;
+};
+
+/// Throws Error, naming the option, unless 0 < coverage < 1.
+void CheckCoverage(double coverage);
+
+}  // namespace polykern

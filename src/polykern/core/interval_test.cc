@@ -1,0 +1,121 @@
+#include "polykern/core/interval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "polykern/core/error.h"
+#include "polykern/core/random.h"
+
+namespace polykern {
+namespace {
+
+struct Tally {
+  double covered = 0;
+  double counted = 0;
+  double width = 0;
+
+  double coverage() const { return covered / counted; }
+};
+
+Tally TallyOf(double coverage, const std::vector<double>& errors) {
+  IntervalTracker tracker(coverage);
+  Tally tally;
+  for (const double error : errors) {
+    if (const auto radius = tracker.radius()) {
+      tally.covered += std::abs(error) <= *radius ? 1 : 0;
+      tally.width += 2 * *radius;
+      ++tally.counted;
+    }
+    tracker.Take(error);
+  }
+  return tally;
+}
+
+/// The quantile of all errors so far, which the tracker stands for.
+Tally SlowTally(double coverage, const std::vector<double>& errors) {
+  std::vector<double> sorted;
+  Tally tally;
+  for (const double error : errors) {
+    if (!sorted.empty()) {
+      const auto place = static_cast<std::size_t>(coverage * static_cast<double>(sorted.size()));
+      const double radius = sorted[std::min(place, sorted.size() - 1)];
+      tally.covered += std::abs(error) <= radius ? 1 : 0;
+      tally.width += 2 * radius;
+      ++tally.counted;
+    }
+    sorted.insert(std::ranges::lower_bound(sorted, std::abs(error)), std::abs(error));
+  }
+  return tally;
+}
+
+std::vector<double> Errors(std::size_t count, const std::function<double(double)>& size) {
+  Random random(5, Purpose::kTest);
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < count; ++i) {
+    errors.push_back(size(static_cast<double>(i) / static_cast<double>(count)) * random.Normal());
+  }
+  return errors;
+}
+
+TEST(Interval, KnowsNothingBeforeTheFirstErrorAndItsSizeAfter) {
+  IntervalTracker tracker(0.9);
+  EXPECT_FALSE(tracker.radius());
+  tracker.Take(-2);
+  EXPECT_NEAR(*tracker.radius(), 2 * std::log(10), 1e-12);
+}
+
+// m moves by at most 1 or so while errors keep their law, so coverage is off by 1 / (0.1 * 2000).
+TEST(Interval, CoversWhatWasAskedForWhateverTheSizeOfErrorsDoes) {
+  const std::vector<std::function<double(double)>> sizes = {
+      [](double) { return 1.0; }, [](double) { return 1e-6; },
+      [](double at) { return std::exp(-5 * at); },  // it learns
+      [](double at) { return std::exp(5 * at); },   // the world changes
+      [](double at) { return at < 0.5 ? 0.1 : 1.0; }};
+  for (const double coverage : {0.5, 0.8, 0.9, 0.95}) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      EXPECT_NEAR(TallyOf(coverage, Errors(2000, sizes[i])).coverage(), coverage, 0.005)
+          << coverage << " " << i;
+    }
+  }
+}
+
+TEST(Interval, IsNarrowerThanAQuantileOfAllErrorsWhenTheyShrinkAndCoversMoreWhenTheyGrow) {
+  const auto falling = Errors(2000, [](double at) { return std::exp(-5 * at); });
+  EXPECT_LT(TallyOf(0.9, falling).width, 0.7 * SlowTally(0.9, falling).width);
+  const auto rising = Errors(2000, [](double at) { return std::exp(5 * at); });
+  EXPECT_LT(SlowTally(0.9, rising).coverage(), 0.8);
+  EXPECT_GT(TallyOf(0.9, rising).coverage(), 0.895);
+}
+
+TEST(Interval, IsNearTheQuantileOfErrorsThatKeepTheirLaw) {
+  const auto errors = Errors(4000, [](double) { return 1.0; });
+  const double fixed = SlowTally(0.9, errors).width;
+  EXPECT_NEAR(TallyOf(0.9, errors).width / fixed, 1, 0.06);
+}
+
+TEST(Interval, RecoversFromErrorsThatWereZeroForLong) {
+  IntervalTracker tracker(0.9);
+  for (int i = 0; i < 100000; ++i) tracker.Take(0);
+  EXPECT_EQ(*tracker.radius(), 0);
+  Random random(1, Purpose::kTest);
+  int missed = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const double error = random.Normal();
+    missed += std::abs(error) > *tracker.radius() ? 1 : 0;
+    tracker.Take(error);
+  }
+  EXPECT_LT(missed, 250);  // 100, and some 90 to come back by a factor of e^7
+}
+
+TEST(Interval, RefusesACoverageThatNoIntervalHas) {
+  for (const double coverage : {0.0, 1.0, -0.5, 90.0, std::nan("")}) {
+    EXPECT_THROW(IntervalTracker{coverage}, Error) << coverage;
+  }
+}
+
+}  // namespace
+}  // namespace polykern

@@ -1,0 +1,105 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "polykern/algorithms/registry.h"
+#include "polykern/data/synthetic.h"
+#include "polykern/sim/experiment.h"
+#include "polykern/sim/ranks/thread_ranks_testing.h"
+
+namespace polykern {
+namespace {
+
+SingleRun RunWithIntervals(const Stream& stream, std::optional<double> coverage,
+                           std::size_t threads = 1) {
+  Row row;
+  row.options.kernels = 9;
+  row.options.kernels_per_upload = 3;
+  row.options.features = 10;
+  const auto algorithm = MakeAlgorithm(row.algorithm, row.options,
+                                       {stream.dimension(), stream.steps(), 1, stream.clients()});
+  SingleRunOptions options;
+  options.simulation.coverage = coverage;
+  options.simulation.keep_predictions = true;
+  options.threads = threads;
+  return RunAlgorithm(stream, row, *algorithm, options);
+}
+
+// Off by at most 1 or so over 0.1 * 500 for a client, see core/interval.h.
+TEST(Intervals, CoverADriftingFleetAsAskedAndEveryClientOfIt) {
+  const SyntheticFleet fleet({.clients = 20, .steps = 500, .drift = 3});
+  for (const double coverage : {0.8, 0.9}) {
+    const SingleRun run = RunWithIntervals(fleet, coverage);
+    const RowResult& result = run.result;
+    ASSERT_TRUE(result.coverage);
+    EXPECT_NEAR(*result.coverage, coverage, 0.01);
+    SampleBlock block;
+    std::vector<double> covered(fleet.clients());
+    for (std::size_t step = 1; step < fleet.steps(); ++step) {
+      fleet.Read(step, 0, fleet.clients(), block);
+      for (std::size_t k = 0; k < fleet.clients(); ++k) {
+        const std::size_t at = step * fleet.clients() + k;
+        if (std::abs(block.y[k] - run.predictions[at]) <= result.radii[at]) ++covered[k];
+      }
+    }
+    double sum = 0;
+    for (const double count : covered) {
+      EXPECT_NEAR(count / 499, coverage, 0.03);
+      sum += count / 499;
+    }
+    EXPECT_NEAR(sum / 20, *result.coverage, 1e-12);
+  }
+}
+
+TEST(Intervals, ChangeNoBitOfAPredictionAndAreTheSameOnAnyThreads) {
+  const SyntheticFleet fleet({.clients = 130, .steps = 20});
+  const SingleRun plain = RunWithIntervals(fleet, std::nullopt);
+  const SingleRun one = RunWithIntervals(fleet, 0.9);
+  const SingleRun three = RunWithIntervals(fleet, 0.9, 3);
+  EXPECT_EQ(one.result.fingerprint, plain.result.fingerprint);
+  EXPECT_FALSE(plain.result.coverage);
+  EXPECT_TRUE(plain.result.radii.empty());
+  EXPECT_EQ(*one.result.coverage, *three.result.coverage);
+  EXPECT_EQ(*one.result.interval_width, *three.result.interval_width);
+}
+
+TEST(Intervals, AreTheSameOnAnyRanks) {
+  const SyntheticFleet fleet({.clients = 10, .steps = 20});
+  ExperimentOptions options;
+  options.repetitions = 1;
+  options.coverage = 0.9;
+  Row row;
+  row.options.kernels = 5;
+  std::vector<double> widths;
+  for (const std::size_t ranks : {1U, 3U}) {
+    RunRanks(ranks, [&](Communicator& rank) {
+      Progress progress;
+      const ExperimentHost host = {.ranks = &rank};
+      const auto results = RunExperiment(fleet, {row}, options, progress, host);
+      if (rank.rank() == 0) widths.push_back(results[0].interval_width.value());
+    });
+  }
+  ASSERT_EQ(widths.size(), 2U);
+  EXPECT_EQ(widths[0], widths[1]);
+}
+
+TEST(Intervals, AreOfTheFirstRepetitionInWhatIsKeptOfPredictions) {
+  const SyntheticFleet fleet({.clients = 3, .steps = 5});
+  ExperimentOptions options;
+  options.repetitions = 2;
+  Progress progress;
+  ExperimentHost host;
+  host.keep_predictions = true;
+  Row row;
+  row.options.kernels = 5;
+  const auto kept = RunExperiment(fleet, {row}, options, progress, host);
+  EXPECT_EQ(kept[0].predictions.size(), 15U);
+  EXPECT_TRUE(kept[0].radii.empty());
+  EXPECT_TRUE(RunExperiment(fleet, {row}, options, progress)[0].predictions.empty());
+  options.repetitions = 1;
+  EXPECT_EQ(RunExperiment(fleet, {row}, options, progress, host)[0].predictions,
+            kept[0].predictions);
+}
+
+}  // namespace
+}  // namespace polykern
