@@ -355,8 +355,9 @@ def test_predictions_are_in_the_targets_own_unit_with_intervals_that_cover(polyk
     assert run["coverage"] == pytest.approx(0.8, abs=0.03)
     assert f"{100 * run['coverage']:.1f} % of the labels are within them" in done.out
     assert run["client_scores"]["names"] == ["Ann, A.", "bob"]
-    assert polykern(*args, "-a", "local,pof-mkl", "--predictions", "p.csv").code == 0
+    done = polykern(*args[:-1], "25", "-a", "local,pof-mkl", "--predictions", "p.csv")
+    assert done.code == 0, done.err
     head = (tmp_path / "p.csv").read_text().splitlines()
     assert head[0] == "algorithm,kernels_per_upload,time,client,label,prediction"
-    assert len(head) == 1 + 2 * 600 and head[1].startswith("local,,2026-11-01 00:00,") and head[-1].startswith("pof-mkl,1,")
+    assert len(head) == 1 + 2 * 600 and head[1].startswith("local,,2026-11-01 00:00,") and head[-1].startswith("pof-mkl,25,")
     assert not list(tmp_path.glob("*.part"))

@@ -37,6 +37,13 @@ void EachKept(Run& run, Kept& kept) {
   kept.Optional("divergence", run.divergence);
 }
 
+/// From how many there were, how many held their label, and the sum of their widths.
+void SetIntervals(const std::vector<double>& intervals, RowResult& result) {
+  if (intervals.size() != 3 || intervals[0] <= 0) return;
+  result.coverage = intervals[1] / intervals[0];
+  result.interval_width = intervals[2] / intervals[0];
+}
+
 }  // namespace
 
 RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::size_t clients) {
@@ -90,10 +97,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
       std::ranges::any_of(counted, [](const Repetition* run) { return run->client_mse.empty(); })) {
     result.client_mse.clear();
   }
-  if (intervals.size() == 3 && intervals[0] > 0) {
-    result.coverage = intervals[1] / intervals[0];
-    result.interval_width = intervals[2] / intervals[0];
-  }
+  SetIntervals(intervals, result);
   result.predictions = runs.front().predictions;
   result.radii = runs.front().radii;
   result.samples = traffic.messages;

@@ -299,6 +299,11 @@ Json RmseInOwnUnit(const RunView& v) {
   return std::sqrt(v.result.mse.mean) * UnitOf(v.stream);
 }
 
+Json ScoresOrNull(const RunView& v) {
+  if (v.result.client_mse.empty()) return nullptr;
+  return ClientScoreFields().Write(v);
+}
+
 Json WeightsOrNull(const RunView& v) {
   const std::size_t weights = v.result.weights.last.size();
   if (weights == 0) return nullptr;
@@ -361,10 +366,7 @@ const ObjectOf<RunView>& RunFields() {
        {Numbers("client_regret", Null::kMayBe),
         [](Of v) { return Quantiles(v.result.client_regret); }},
        {Object("client_scores", ClientScoreFields().type(), Null::kMayBe).AbsentMeans(nullptr),
-        [](Of v) -> Json {
-          if (v.result.client_mse.empty()) return nullptr;
-          return ClientScoreFields().Write(v);
-        }},
+        ScoresOrNull},
        {Object("client_weights", WeightFields().type(), Null::kMayBe), WeightsOrNull},
        {Optional(Object("diverged", DivergedFields().type())), [](Of v) {
           return v.result.divergence ? DivergedFields().Write(*v.result.divergence) : Nothing();

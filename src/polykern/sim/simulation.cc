@@ -69,7 +69,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
-  if (options.coverage) intervals_.assign(clients.size(), Intervals(*options.coverage));
+  if (options.coverage) intervals_.assign(clients.size(), ClientIntervals(*options.coverage));
   if (options.keep_predictions) {
     assert(clients.size() == stream.clients());
     predictions_.assign(stream.clients() * stream.steps(),
@@ -190,7 +190,7 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
 }
 
 void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error) {
-  Intervals& own = intervals_[client];
+  ClientIntervals& own = intervals_[client];
   const std::optional<double> radius = own.tracker.radius();
   own.tracker.Take(error);
   if (!radius) return;

@@ -24,6 +24,8 @@ class Communicator;
 class StreamHistory;
 class UpdateRelay;
 
+struct ClientIntervals;
+
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
 /// Predictions, model and all results have the same bits for any number of threads.
@@ -97,7 +99,6 @@ class Simulation {
  private:
   struct Totals;     // of a step
   struct OwnScores;  // of a run
-  struct Intervals;  // of a client
 
   // The parts of a step.
   SampleBlock& Read(std::size_t first, SampleBlock& samples) const;
@@ -136,7 +137,7 @@ class Simulation {
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;
-  std::vector<Intervals> intervals_;  // none unless they are wished
+  std::vector<ClientIntervals> intervals_;  // none unless they are wished
   std::vector<double> radii_;
 };
 

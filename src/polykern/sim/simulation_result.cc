@@ -74,7 +74,7 @@ Simulation::OwnScores Simulation::ScoreClients(double rate, const WeightPlan& pl
 void Simulation::MeasureIntervals(Repetition& run) {
   std::vector<std::int64_t> sums(2);
   DoubleSum width;
-  for (const Intervals& own : intervals_) {
+  for (const ClientIntervals& own : intervals_) {
     sums[0] += own.counted;
     sums[1] += own.covered;
     width.Add(own.width);

@@ -55,13 +55,7 @@ std::string AgentRounds::Take(const Welcome& welcome) {
                           " of the protocol, this agent " + std::to_string(kProtocolVersion) +
                           "; update the older side");
   }
-  FederationConfiguration told;
-  try {
-    told = FromTexts(welcome.configuration);
-  } catch (const Error& error) {
-    throw WrongFederation(error);
-  }
-  Meet(welcome, told);
+  Meet(welcome);
   if (learning_) {
     server_has_ranges_ = welcome.has_ranges;
     return server_has_ranges_ ? "" : ranges_;
@@ -83,8 +77,14 @@ std::string AgentRounds::Take(const Welcome& welcome) {
 
 /// The first welcome says what the federation is; every later one must say the same, or which
 /// ranges were learnt.
-void AgentRounds::Meet(const Welcome& welcome, const FederationConfiguration& told) {
+void AgentRounds::Meet(const Welcome& welcome) {
   if (!learner_) {
+    FederationConfiguration told;
+    try {
+      told = FromTexts(welcome.configuration);
+    } catch (const Error& error) {
+      throw WrongFederation(error);
+    }
     if (learning_ && !IsLearntFrom(*learning_, told)) {
       throw WrongFederation(
           "the server's federation is another one than before; start this agent again");

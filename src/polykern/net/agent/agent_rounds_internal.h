@@ -112,7 +112,7 @@ class AgentRounds {
   };
 
   bool MayAnswer(const Broadcast& model) const;
-  void Meet(const Welcome& welcome, const FederationConfiguration& told);
+  void Meet(const Welcome& welcome);
   void Apply(const ModelChange& change);
   void PredictAgain();
   Answering AnsweringNow(bool answers) const;

@@ -87,7 +87,9 @@ TEST_F(APublishedModel, IsNotForOtherVersionsOfTheProtocol) {
   configuration_["forgetting"] = "auto";
   EXPECT_EQ(Make().Refusal(kProtocolVersion), std::nullopt);
   for (const std::uint32_t version : {1U, 2U, 3U}) {
-    EXPECT_THAT(Make().Refusal(version)->reason,
+    const PublishedModel model = Make();
+    const auto refusal = model.Refusal(version);
+    EXPECT_THAT(refusal->reason,
                 HasSubstr("this federation's forgetting ('auto') is newer than version "));
   }
 }
