@@ -84,11 +84,13 @@ TEST_F(APublishedModel, IsNotForOtherVersionsOfTheProtocol) {
                 HasSubstr("this federation's labels ('range') is newer than version "));
   }
   configuration_.erase("labels");
+  configuration_["algorithm"] = "pof-newton";
   configuration_["forgetting"] = "auto";
   EXPECT_EQ(Make().Refusal(kProtocolVersion), std::nullopt);
   for (const std::uint32_t version : {1U, 2U, 3U}) {
     const PublishedModel model = Make();
     const auto refusal = model.Refusal(version);
+    ASSERT_TRUE(refusal);
     EXPECT_THAT(refusal->reason,
                 HasSubstr("this federation's forgetting ('auto') is newer than version "));
   }
