@@ -292,7 +292,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
   CLI::App& run = *program.add_subcommand("run",
                                           "Simulate a federation and compare algorithms.\n"
                                           "Example: polykern run --data my.csv --target price "
-                                          "--site city --clients 20 --out out");
+                                          "--client shop --time day --lags 1 --out out");
   AddConfigOption(run);
   AddSourceOptions(run, options->source);
   AddAlgorithmOptions(run, options->given, "kernels_per_upload");
