@@ -51,10 +51,10 @@ bool HasWord(const std::string& name, const std::string_view (&words)[kSize]) {
 
 /// The values of a column that could name clients; 0 if it could not.
 std::size_t ClientValues(const ColumnSummary& column, std::size_t rows) {
-  constexpr std::string_view kWords[] = {"site",   "station", "city",      "town",     "place",
-                                         "plant",  "ship",    "device",    "building", "region",
-                                         "zone",   "where",   "area",      "location", "sensor",
-                                         "client", "meter",   "household", "farm",     "turbine"};
+  constexpr std::string_view kWords[] = {
+      "site",   "station", "city",  "town",  "place",    "plant",   "ship",   "device", "building",
+      "region", "zone",    "where", "area",  "location", "sensor",  "client", "meter",  "household",
+      "farm",   "turbine", "shop",  "store", "machine",  "vehicle", "branch"};
   const std::string name = Lower(column.name);
   const bool text = column.kind == ColumnKind::kText;
   const bool number = column.kind == ColumnKind::kNumber && column.whole;
