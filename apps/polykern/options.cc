@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <variant>
 
 #include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/net/address.h"
 
 namespace polykern {
@@ -27,13 +29,31 @@ DeclaredRange ParseRange(const std::string& text) {
   }
 }
 
+namespace {
+
+std::string ButAList(const std::string& text) {
+  return text.find(',') == std::string::npos ? "" : ", but a list";
+}
+
+}  // namespace
+
+CLI::Validator AnyNumber() {
+  const auto check = [](const std::string& text) {
+    double value = 0;
+    return ReadExact(text, value) ? std::string()
+                                  : "'" + text + "' is not a number" + ButAList(text);
+  };
+  return {check, ""};
+}
+
 CLI::Validator WholeNumber(std::size_t least) {
   const auto check = [least](const std::string& text) {
     std::size_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
     return good ? std::string()
-                : "'" + text + "' is not a whole number of at least " + std::to_string(least);
+                : "'" + text + "' is not a whole number of at least " + std::to_string(least) +
+                      ButAList(text);
   };
   return {check, ""};
 }
@@ -117,6 +137,7 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
   group(command
             .add_option("--major-share", o.major_share,
                         "Split by site: share of a client's rows from its own site")
+            ->check(AnyNumber())
             ->capture_default_str());
   group(command
             .add_option("-k,--clients", o.clients, "Clients (default: the recipe's, or what fits)")
@@ -125,10 +146,14 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
             ->check(WholeNumber(1)));
   group(command.add_option("--dimension", o.dimension, "Synthetic: inputs (default: 8)")
             ->check(WholeNumber(1)));
-  group(command.add_option("--noise", o.noise,
-                           "Synthetic: deviation of the label noise (default: 0.05)"));
-  group(command.add_option("--drift", o.drift,
-                           "Synthetic: radians the laws turn over the run (default: 0)"));
+  group(
+      command
+          .add_option("--noise", o.noise, "Synthetic: deviation of the label noise (default: 0.05)")
+          ->check(AnyNumber()));
+  group(command
+            .add_option("--drift", o.drift,
+                        "Synthetic: radians the laws turn over the run (default: 0)")
+            ->check(AnyNumber()));
 }
 
 namespace {
@@ -164,38 +189,62 @@ std::string TypeOf(const OptionDeclaration& option) {
          (option.zero.empty() ? "" : "|" + std::string(option.zero));
 }
 
+std::string SpellingsOf(const OptionDeclaration& option) {
+  return (option.letter == 0 ? "" : "-" + std::string(1, option.letter) + ",") +
+         ShellSpelling(option.key);
+}
+
+CLI::Option& Declare(const OptionDeclaration& option, CLI::Option* added) {
+  return *added->default_str(OptionText(option, {}))->group("Algorithm");
+}
+
+/// False if the option is no flag.
+bool AddFlag(CLI::App& command, const OptionDeclaration& option,
+             const std::function<void(const char*)>& set) {
+  if (!std::holds_alternative<bool AlgorithmOptions::*>(option.field)) return false;
+  command
+      .add_flag_function(
+          SpellingsOf(option), [set](std::int64_t times) { set(times > 0 ? "yes" : "no"); },
+          HelpOf(option))
+      ->group("Algorithm");
+  return true;
+}
+
 }  // namespace
 
-void AddAlgorithmOptions(CLI::App& command, GivenOptions& given, const std::string& except) {
+void AddAlgorithmOptions(CLI::App& command, GivenOptions& given) {
   for (const OptionDeclaration& option : kAlgorithmOptions) {
     const std::string key(option.key);
-    if (key == except) continue;
-    const std::string names =
-        (option.letter == 0 ? "" : "-" + std::string(1, option.letter) + ",") +
-        ShellSpelling(option.key);
-    if (std::holds_alternative<bool AlgorithmOptions::*>(option.field)) {
-      command
-          .add_flag_function(
-              names, [&given, key](std::int64_t times) { given[key] = times > 0 ? "yes" : "no"; },
-              HelpOf(option))
-          ->group("Algorithm");
-      continue;
-    }
-    command
-        .add_option_function<std::string>(
-            names, [&given, key](const std::string& text) { given[key] = text; }, HelpOf(option))
-        ->check(CLI::Validator(
+    if (AddFlag(command, option, [&given, key](const char* text) { given[key] = text; })) continue;
+    Declare(option,
+            command.add_option_function<std::string>(
+                SpellingsOf(option), [&given, key](const std::string& text) { given[key] = text; },
+                HelpOf(option)))
+        .check(CLI::Validator(
             [&option](const std::string& text) { return OptionComplaint(option, text); }, ""))
-        ->type_name(TypeOf(option))
-        ->default_str(OptionText(option, {}))
-        ->group("Algorithm");
+        ->type_name(TypeOf(option));
   }
 }
 
-AlgorithmOptions MakeOptions(const GivenOptions& given) {
-  AlgorithmOptions options;
-  for (const auto& [key, text] : given) SetOption(*FindOption(key), text, options);
-  return options;
+void AddAlgorithmOptions(CLI::App& command, Sweep& sweep) {
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    const auto set = [&sweep, &option](const std::string& text) { sweep.Set(option, text); };
+    if (AddFlag(command, option, set)) continue;
+    // In one word, in several, or with the option said again.
+    const auto join = [set](const std::vector<std::string>& words) {
+      std::string text;
+      for (const std::string& word : words) text += (&word == &words.front() ? "" : ",") + word;
+      set(text);
+    };
+    CLI::Option* added = IsNumber(option) ? command.add_option_function<std::vector<std::string>>(
+                                                SpellingsOf(option), join, HelpOf(option))
+                                          : command.add_option_function<std::string>(
+                                                SpellingsOf(option), set, HelpOf(option));
+    Declare(option, added)
+        .check(CLI::Validator(
+            [&option](const std::string& text) { return SweepComplaint(option, text); }, ""))
+        ->type_name(TypeOf(option));
+  }
 }
 
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
@@ -212,10 +261,13 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
   group(command
             .add_option("--participation", o.participation,
                         "Probability that a client takes part in a step")
+            ->check(AnyNumber())
             ->capture_default_str());
-  group(command.add_option("--coverage", o.coverage,
-                           "Give every prediction an interval that this part of the labels is in, "
-                           "such as 0.9 (default: no intervals)"));
+  group(command
+            .add_option("--coverage", o.coverage,
+                        "Give every prediction an interval that this part of the labels is in, "
+                        "such as 0.9 (default: no intervals)")
+            ->check(AnyNumber()));
   AddSeedAndThreads(command, o);
   group(command
             .add_option(
@@ -234,11 +286,6 @@ void AddSeedAndThreads(CLI::App& command, ExperimentOptions& o) {
   group(command.add_option("-j,--threads", o.threads, "Threads of a process; 0: all cores")
             ->check(WholeNumber(0) & CLI::Range(0, 1024))
             ->capture_default_str());
-}
-
-CLI::Option& AddCountList(CLI::App& command, const std::string& names,
-                          std::vector<std::size_t>& values, const std::string& help) {
-  return *command.add_option(names, values, help)->delimiter(',')->check(WholeNumber(1));
 }
 
 void AddConfigOption(CLI::App& command) {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "polykern/algorithms/options.h"
+#include "polykern/algorithms/sweep.h"
 #include "polykern/data/source.h"
 #include "polykern/sim/experiment.h"
 
@@ -22,9 +23,9 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 
 /// The options of the algorithms, as far as a command line gives them: keys and texts.
 using GivenOptions = std::map<std::string, std::string>;
-/// All of them, or all but one, which the command has in a form of its own.
-void AddAlgorithmOptions(CLI::App& command, GivenOptions& given, const std::string& except = "");
-AlgorithmOptions MakeOptions(const GivenOptions& given);
+void AddAlgorithmOptions(CLI::App& command, GivenOptions& given);
+/// The same where a number may be a list.
+void AddAlgorithmOptions(CLI::App& command, Sweep& sweep);
 
 /// Of these the last two: --seed and --threads.
 void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);
@@ -34,10 +35,8 @@ DeclaredRange ParseRange(const std::string& text);
 
 /// Refuses anything but a whole number of at least `least`, in words a user understands.
 CLI::Validator WholeNumber(std::size_t least);
-
-/// A list of whole numbers of at least 1, separated by commas.
-CLI::Option& AddCountList(CLI::App& command, const std::string& names,
-                          std::vector<std::size_t>& values, const std::string& help);
+/// The same of anything but a number.
+CLI::Validator AnyNumber();
 
 /// --config, which ExpandConfigFile has replaced before the parser sees it: here for --help.
 void AddConfigOption(CLI::App& command);

@@ -25,48 +25,59 @@ namespace {
 struct RunOptions {
   SourceOptions source;
   ExperimentOptions experiment;
-  GivenOptions given;
-  AlgorithmOptions algorithm;  ///< made of them
+  Sweep sweep;
   std::vector<std::string> algorithms = {"all"};
-  std::vector<std::size_t> kernels_per_upload;  ///< empty: the paper's 1, 25 and 51
-  std::string out;                              ///< folder for the results; empty: none
-  std::string predictions;                      ///< file for them; empty: none
-  bool no_report = false;                       ///< result.json alone
+  std::string out;          ///< folder for the results; empty: none
+  std::string predictions;  ///< file for them; empty: none
+  bool no_report = false;   ///< result.json alone
   std::string format = "text";
   std::string command;  ///< as typed
 };
 
-std::vector<Row> MakeRows(const RunOptions& options) {
+/// The algorithms that run; "all" are those that suit the loss.
+std::vector<std::string> ChosenNames(const RunOptions& options) {
   std::vector<std::string> names = options.algorithms;
   const auto all = std::ranges::find(names, "all");
-  if (all != names.end()) {
-    names.erase(all);
-    for (const std::string& name : names) CheckAlgorithm(name, options.algorithm);
-    names.clear();
-    for (const std::string_view name : AlgorithmNames()) {
-      if (SuitsLoss(name, options.algorithm.loss)) names.emplace_back(name);
-    }
+  if (all == names.end()) return names;
+  names.erase(all);
+  for (const std::string& name : names) TraitsOf(name);
+  names.clear();
+  for (const std::string_view name : AlgorithmNames()) {
+    const AlgorithmOptions first = options.sweep.Of(name, {}).front();
+    if (SuitsLoss(name, first.loss)) names.emplace_back(name);
   }
-  std::vector<std::size_t> uploads = options.kernels_per_upload;
-  if (uploads.empty() && options.algorithm.features) uploads = {1};
-  if (uploads.empty()) {  // the paper's, as far as dictionary and budget reach
-    for (const std::size_t m : {1, 25, 51}) {
-      if (m <= options.algorithm.kernels && 2 * m <= options.algorithm.budget) uploads.push_back(m);
-    }
-    if (uploads.empty()) uploads = {1};
+  return names;
+}
+
+/// M where nobody says it: the paper's, as far as dictionary and budget reach.
+std::vector<std::size_t> UsualUploads(const AlgorithmOptions& options) {
+  if (options.features) return {1};
+  std::vector<std::size_t> uploads;
+  for (const std::size_t m : {1, 25, 51}) {
+    if (m <= options.kernels && 2 * m <= options.budget) uploads.push_back(m);
   }
+  return uploads.empty() ? std::vector<std::size_t>{1} : uploads;
+}
+
+std::vector<Row> MakeRows(const RunOptions& options) {
+  AlgorithmOptions base;
+  if (!options.source.time.empty()) base.forgetting = kAutoForgetting;  // it changes with time
+  const std::vector<std::string> names = ChosenNames(options);
   std::vector<Row> rows;
   for (const std::string& name : names) {
     const AlgorithmTraits& traits = TraitsOf(name);
-    const bool many =
-        traits.chooses_kernels && (!traits.fills_budget || !options.kernels_per_upload.empty());
-    if (!many) rows.push_back({name, options.algorithm});
-    for (const std::size_t m : many ? uploads : std::vector<std::size_t>()) {
-      Row row{name, options.algorithm};
-      row.options.kernels_per_upload = m;
-      rows.push_back(std::move(row));
+    const bool usual = traits.chooses_kernels && !traits.fills_budget &&
+                       !options.sweep.Has(name, "kernels_per_upload");
+    for (AlgorithmOptions& made : options.sweep.Of(name, base)) {
+      if (!traits.chooses_kernels) made.kernels_per_upload.reset();
+      if (!usual) rows.push_back({name, made});
+      for (const std::size_t m : usual ? UsualUploads(made) : std::vector<std::size_t>()) {
+        made.kernels_per_upload = m;
+        rows.push_back({name, made});
+      }
     }
   }
+  options.sweep.CheckAlgorithms(names);
   return rows;
 }
 
@@ -115,6 +126,7 @@ std::string NumbersUp(const RowResult& r) {
   return mean == most ? most : mean + " (" + most + ")";
 }
 
+constexpr std::size_t kSettings = 3;  // of the columns; options that vary come next
 constexpr RunColumn kRunColumns[] = {
     {"algorithm", [](const RowResult& r) { return r.row.algorithm; }, nullptr},
     {"M", [](const RowResult& r) { return OrDash(r.kernels); }, nullptr},
@@ -133,23 +145,38 @@ constexpr RunColumn kRunColumns[] = {
 std::string ResultTable(const std::vector<RowResult>& results, bool ranks) {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows(results.size());
+  const auto add = [&](const std::string& name, const auto& cell) {
+    header.push_back(name);
+    for (std::size_t i = 0; i < results.size(); ++i) rows[i].push_back(cell(i));
+  };
   for (const RunColumn& column : kRunColumns) {
     if (column.of_ranks && !ranks) continue;
-    header.emplace_back(column.header);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const bool lost = results[i].divergence && column.diverged != nullptr;
-      rows[i].push_back(lost ? column.diverged : column.cell(results[i]));
+    if (&column == std::begin(kRunColumns) + kSettings) {
+      for (const VaryingOption& option : VaryingOptions(results)) {
+        add(option.label,
+            [&](std::size_t i) { return option.values[i].empty() ? "-" : option.values[i]; });
+      }
     }
+    add(column.header, [&](std::size_t i) -> std::string {
+      const bool lost = results[i].divergence && column.diverged != nullptr;
+      return lost ? column.diverged : column.cell(results[i]);
+    });
   }
   return FormatTable(header, rows);
 }
 
-/// The algorithm of a row and what tells it from its neighbours.
-std::string Describe(const RowResult& r) {
+/// The algorithm of one of the rows, and what tells it from the others.
+std::string Describe(const RowResult& r, const std::vector<RowResult>& all) {
+  std::vector<std::string> settings;
+  if (r.kernels > 0) settings.push_back("M = " + std::to_string(r.kernels));
+  if (r.features > 0) settings.push_back("D = " + std::to_string(r.features));
+  const auto row = static_cast<std::size_t>(&r - all.data());
+  for (const VaryingOption& option : VaryingOptions(all)) {
+    if (!option.values[row].empty()) settings.push_back(option.label + " = " + option.values[row]);
+  }
   std::string text = r.row.algorithm;
-  if (r.kernels > 0) text += " with M = " + std::to_string(r.kernels);
-  if (r.features > 0) {
-    text += (r.kernels > 0 ? ", D = " : " with D = ") + std::to_string(r.features);
+  for (const std::string& one : settings) {
+    text += (&one == &settings.front() ? " with " : ", ") + one;
   }
   return text;
 }
@@ -192,7 +219,7 @@ std::string Remarks(const std::vector<RowResult>& results) {
     over += r.over_bound;
   }
   if (best != nullptr && results.size() > 1) {
-    text += "Lowest error: " + Describe(*best) + ".\n";
+    text += "Lowest error: " + Describe(*best, results) + ".\n";
   }
   if (bounded && over > 0) {
     text += "Theorem 2's bound is broken by " + std::to_string(over) + " client runs.\n";
@@ -212,15 +239,16 @@ std::string IntervalRemark(const std::vector<RowResult>& results, const Stream& 
   }
   if (best == nullptr || !best->coverage) return "";
   const double width = *best->interval_width * (stream.InOwnUnit(1) - stream.InOwnUnit(0));
-  return "Intervals of " + Describe(*best) + ": " + Fixed(100 * *best->coverage, 1) +
+  return "Intervals of " + Describe(*best, results) + ": " + Fixed(100 * *best->coverage, 1) +
          " % of the labels are within them, their mean width is " + ThreeDigits(width) + ".\n";
 }
 
 void ReportDivergence(const std::vector<RowResult>& results) {
   for (const RowResult& r : results) {
     if (!r.divergence) continue;
-    throw Error(Describe(r) + " diverged at step " + std::to_string(r.divergence->step + 1) +
-                " of repetition " + std::to_string(r.divergence->repetition + 1) +
+    throw Error(Describe(r, results) + " diverged at step " +
+                std::to_string(r.divergence->step + 1) + " of repetition " +
+                std::to_string(r.divergence->repetition + 1) +
                 ": lower --learning-rate, or raise --kernels-per-upload or --clients");
   }
 }
@@ -290,21 +318,23 @@ void Execute(const RunOptions& options, Communicator& ranks) {
 void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ranks) {
   auto options = std::make_shared<RunOptions>();
   CLI::App& run = *program.add_subcommand("run",
-                                          "Simulate a federation and compare algorithms.\n"
+                                          "Simulate a federation and compare algorithms. An "
+                                          "algorithm's number may be a list, a row each: "
+                                          "--forgetting 0.99,auto; NAME=VALUE is for one "
+                                          "algorithm: -M 25,pof-newton=5.\n"
                                           "Example: polykern run --data my.csv --target price "
                                           "--client shop --time day --lags 1 --out out");
   AddConfigOption(run);
   AddSourceOptions(run, options->source);
-  AddAlgorithmOptions(run, options->given, "kernels_per_upload");
+  AddAlgorithmOptions(run, options->sweep);
+  run.get_option("--kernels-per-upload")
+      ->description(
+          "pof-*: M, kernels a client sends per step (default: 1,25,51; pof-newton: by "
+          "the budget)");
   run.add_option("-a,--algorithm", options->algorithms, "Algorithms, or all")
       ->delimiter(',')
       ->capture_default_str()
       ->group("Algorithm");
-  AddCountList(
-      run, "-M,--kernels-per-upload", options->kernels_per_upload,
-      "pof-*: M, kernels a client sends per step; a list gives a row each (default: 1,25,51; "
-      "pof-newton: by the budget)")
-      .group("Algorithm");
   AddExperimentOptions(run, options->experiment);
   run.add_option("-o,--out", options->out,
                  "Folder for result.json and report.html (default: nothing is written)")
@@ -318,10 +348,6 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
   run.callback([options, &typed, &ranks] {
     options->command = typed;
     options->source.seed = options->experiment.seed;
-    options->algorithm = MakeOptions(options->given);
-    if (!options->source.time.empty() && !options->given.contains("forgetting")) {
-      options->algorithm.forgetting = kAutoForgetting;  // what time brings changes with time
-    }
     Execute(*options, ranks);
   });
 }

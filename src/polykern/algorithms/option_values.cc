@@ -87,6 +87,15 @@ std::string Describe(const Uplink& uplink) {
 
 }  // namespace
 
+bool IsNumber(const OptionDeclaration& option) {
+  return std::visit(
+      []<typename T>(T AlgorithmOptions::*) {
+        return Number<T> || std::same_as<T, std::optional<std::size_t>> ||
+               std::same_as<T, std::optional<double>>;
+      },
+      option.field);
+}
+
 bool HasNamedZero(const OptionDeclaration& option, const AlgorithmOptions& options) {
   const auto* field = std::get_if<double AlgorithmOptions::*>(&option.field);
   return !option.zero.empty() && field != nullptr && options.*(*field) == 0;
@@ -124,7 +133,9 @@ std::string OptionComplaint(const OptionDeclaration& option, std::string_view te
         return complaint;
       },
       option.field);
-  return wrong.empty() ? "" : "'" + std::string(text.substr(0, 60)) + "' " + wrong;
+  if (wrong.empty()) return "";
+  const bool list = IsNumber(option) && text.find(',') != std::string_view::npos;
+  return "'" + std::string(text.substr(0, 60)) + "' " + wrong + (list ? ", but a list" : "");
 }
 
 void SetOption(const OptionDeclaration& option, std::string_view text, AlgorithmOptions& options) {

@@ -10,6 +10,9 @@
 
 namespace polykern {
 
+/// Is it one number, rather than a text, a name or yes and no?
+bool IsNumber(const OptionDeclaration& option);
+
 /// Is its value the 0 that the declaration has a name for?
 bool HasNamedZero(const OptionDeclaration& option, const AlgorithmOptions& options);
 

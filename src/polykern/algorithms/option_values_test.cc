@@ -220,7 +220,7 @@ TEST(SetOption, RefusesATextOfAnotherTypeByTheOptionsNameAndChangesNothing) {
   expect("forgetting", "-0.0", "is neither auto nor a number above 0");
   expect("forgetting", "Auto", "is neither auto nor a number above 0");
   expect("forgetting", "", "is neither auto nor a number above 0");
-  expect("ridge", "1,5", "is not a number");
+  expect("ridge", "1,5", "is not a number, but a list");
   expect("learning_rate", "fast", "is not a number");
   expect("orthogonal", "maybe", "is neither yes nor no");
   expect("loss", "hinge", "is not known; there are: squared, huber, logistic");

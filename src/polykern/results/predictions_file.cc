@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "polykern/results/result.h"
 #include "polykern/results/text_table.h"
 
 namespace polykern {
@@ -18,6 +19,29 @@ std::string NineDigits(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.9g", value);
   return text.data();
+}
+
+/// What tells rows apart, as cells that come first: their names, and then those of each row. Empty
+/// if there is but one.
+std::vector<std::string> NamesOf(const std::vector<RowResult>& rows) {
+  std::vector<std::string> names(rows.size() + 1);
+  if (rows.size() < 2) return names;
+  const auto add = [&](const std::string& header, const auto& cell) {
+    names[0] += header + ',';
+    for (std::size_t i = 0; i < rows.size(); ++i) names[i + 1] += cell(i) + ',';
+  };
+  const auto count = [](std::size_t number) { return number > 0 ? std::to_string(number) : ""; };
+  add("algorithm", [&](std::size_t i) { return rows[i].row.algorithm; });
+  add("kernels_per_upload", [&](std::size_t i) { return count(rows[i].kernels); });
+  if (std::ranges::any_of(rows, [&](const RowResult& row) {
+        return row.row.options.features != rows.front().row.options.features;
+      })) {
+    add("features", [&](std::size_t i) { return count(rows[i].features); });
+  }
+  for (const VaryingOption& option : VaryingOptions(rows)) {
+    add(option.key, [&](std::size_t i) { return CsvCell(option.values[i]); });
+  }
+  return names;
 }
 
 }  // namespace
@@ -35,19 +59,21 @@ PredictionsFile::~PredictionsFile() {
 }
 
 void PredictionsFile::Write(const Stream& stream, const std::vector<RowResult>& rows) {
-  const bool several = rows.size() > 1;
   const bool intervals =
       std::ranges::any_of(rows, [](const RowResult& row) { return !row.radii.empty(); });
-  const std::string header = std::string(several ? "algorithm,kernels_per_upload," : "") +
-                             "time,client,label,prediction" + (intervals ? ",low,high" : "") + "\n";
+  const std::vector<std::string> names = NamesOf(rows);
+  const std::string header =
+      names.front() + "time,client,label,prediction" + (intervals ? ",low,high" : "") + "\n";
   file_->Write(header.data(), header.size());
-  for (const RowResult& row : rows) WriteRow(stream, row, several, intervals);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    WriteRow(stream, rows[i], names[i + 1], intervals);
+  }
   file_->Sync();
   file_.reset();
   MoveIntoPlace(part_, path_);
 }
 
-void PredictionsFile::WriteRow(const Stream& stream, const RowResult& row, bool several,
+void PredictionsFile::WriteRow(const Stream& stream, const RowResult& row, const std::string& name,
                                bool intervals) {
   const Loss loss = row.row.options.MakeLoss();
   const std::size_t clients = stream.clients();
@@ -59,11 +85,7 @@ void PredictionsFile::WriteRow(const Stream& stream, const RowResult& row, bool 
       const double f = row.predictions[step * clients + k];
       if (std::isnan(f)) continue;  // it did not take part
       const double predicted = loss.Predicted(f);
-      if (several) {
-        text += row.row.algorithm + ',';
-        text += (row.kernels > 0 ? std::to_string(row.kernels) : "") + ',';
-      }
-      text += CsvCell(stream.TimeOf(step)) + ',' + CsvCell(stream.ClientName(k));
+      text += name + CsvCell(stream.TimeOf(step)) + ',' + CsvCell(stream.ClientName(k));
       for (const double number : {block.y[k], predicted}) {
         text += ',' + NineDigits(stream.InOwnUnit(number));
       }

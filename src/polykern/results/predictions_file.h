@@ -11,8 +11,9 @@
 namespace polykern {
 
 /// A CSV of predictions: `time,client,label,prediction` and, of runs with intervals, `low,high`, in
-/// the target's own unit; of several rows the algorithm and its kernels per upload come first. A
-/// line for each prediction: row by row, step by step, client by client. Use it from one thread.
+/// the target's own unit; of several rows the algorithm, its kernels per upload and the options
+/// that vary come first. A line for each prediction: row by row, step by step, client by client.
+/// Use it from one thread.
 class PredictionsFile {
  public:
   /// To be made before a long run: throws Error if the file cannot be written to.
@@ -26,7 +27,8 @@ class PredictionsFile {
   void Write(const Stream& stream, const std::vector<RowResult>& rows);
 
  private:
-  void WriteRow(const Stream& stream, const RowResult& row, bool several, bool intervals);
+  void WriteRow(const Stream& stream, const RowResult& row, const std::string& name,
+                bool intervals);
 
   std::string path_;
   std::string part_;

@@ -67,9 +67,9 @@ TEST(PredictionsFile, SaysWhoseTheyAreOfSeveralRows) {
   PredictionsFile(path).Write(FewLabels(), {Predicted("local"), row});
   const std::string text = ReadWholeFile(path);
   EXPECT_EQ(text.substr(0, text.find('\n')),
-            "algorithm,kernels_per_upload,time,client,label,prediction");
-  EXPECT_NE(text.find("\nlocal,,1,ann,10,15\n"), std::string::npos);
-  EXPECT_NE(text.find("\npof-mkl,25,1,ann,10,20\n"), std::string::npos);
+            "algorithm,kernels_per_upload,loss,time,client,label,prediction");
+  EXPECT_NE(text.find("\nlocal,,squared,1,ann,10,15\n"), std::string::npos);
+  EXPECT_NE(text.find("\npof-mkl,25,logistic,1,ann,10,20\n"), std::string::npos);
 }
 
 TEST(PredictionsFile, LeavesTheOldOneAloneUntilItIsWhole) {

@@ -40,6 +40,15 @@ struct OptionLabel {
 };
 std::vector<OptionLabel> OptionLabels();
 
+/// An option that tells rows apart, M and D aside: its value in each row, as it was given; "" where
+/// the algorithm does not use it or was left to choose.
+struct VaryingOption {
+  std::string key;
+  std::string label;
+  std::vector<std::string> values;
+};
+std::vector<VaryingOption> VaryingOptions(const std::vector<RowResult>& rows);
+
 /// Everything that decides the samples of a source, its files' contents included, as one line of
 /// JSON. Empty if a file is none that could be read again, such as a pipe. Kept runs are found by
 /// it: what is new must leave the text of what could be read before as it is.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -23,6 +24,12 @@ constexpr std::uint32_t kFirstOptions = 2;
 /// M and D: they stand beside the algorithm, not among its options.
 bool StandsBeside(const OptionDeclaration& option) {
   return option.key == "kernels_per_upload" || option.key == "features";
+}
+
+std::string LabelOf(const OptionDeclaration& option) {
+  std::string label(option.label.empty() ? option.key : option.label);
+  std::ranges::replace(label, '_', ' ');
+  return label;
 }
 
 /// The value of an option; null: none is set.
@@ -64,13 +71,27 @@ std::vector<OptionLabel> OptionLabels() {
   std::vector<OptionLabel> labels = {{"weights", ""}};
   for (const OptionDeclaration& option : kAlgorithmOptions) {
     if (StandsBeside(option)) continue;
-    std::string label(option.label.empty() ? option.key : option.label);
-    std::ranges::replace(label, '_', ' ');
-    labels.push_back({std::string(option.key), label});
+    labels.push_back({std::string(option.key), LabelOf(option)});
   }
   labels.push_back({"participation", "participation"});
   labels.push_back({"seed", "seed"});
   return labels;
+}
+
+std::vector<VaryingOption> VaryingOptions(const std::vector<RowResult>& rows) {
+  std::vector<VaryingOption> varying;
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    if (StandsBeside(option)) continue;
+    VaryingOption one = {std::string(option.key), LabelOf(option), {}};
+    std::set<std::string> different;
+    for (const RowResult& result : rows) {
+      const bool uses = UsesOption(result.row.algorithm, option);
+      one.values.push_back(uses ? OptionText(option, result.row.options) : "");
+      if (uses) different.insert(one.values.back());
+    }
+    if (different.size() > 1) varying.push_back(std::move(one));
+  }
+  return varying;
 }
 
 }  // namespace polykern

@@ -70,5 +70,27 @@ TEST(OptionLabels, AreEachOfAnOptionAndTellTheFirstApartAlone) {
   EXPECT_EQ(OptionLabels().front().label, "");  // "carried" says it
 }
 
+TEST(VaryingOptions, AreThoseInWhichRowsDifferThatUseThem) {
+  std::vector<RowResult> rows(4);
+  rows[0].row.algorithm = "pof-newton";
+  rows[1].row.algorithm = "pof-newton";
+  rows[1].row.options.forgetting = kAutoForgetting;
+  rows[2].row.algorithm = "pof-mkl";
+  rows[2].row.options.forgetting = 0.5;  // which it does not use
+  rows[3].row.algorithm = "ofskl";
+  rows[3].row.options.learning_rate = 0.25;
+  rows[3].row.options.features = 7;  // a column of its own has it
+  rows[3].row.options.refresh = 0.5;
+  const auto varying = VaryingOptions(rows);
+  ASSERT_EQ(varying.size(), 2U);
+  EXPECT_EQ(varying[0].key, "learning_rate");
+  EXPECT_EQ(varying[0].label, "learning rate");
+  EXPECT_EQ(varying[0].values, (std::vector<std::string>{"", "", "", "0.25"}));
+  EXPECT_EQ(varying[1].key, "forgetting");
+  EXPECT_EQ(varying[1].values, (std::vector<std::string>{"1", "auto", "", ""}));
+  rows.resize(1);
+  EXPECT_TRUE(VaryingOptions(rows).empty());
+}
+
 }  // namespace
 }  // namespace polykern
