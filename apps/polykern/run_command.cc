@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -239,8 +240,20 @@ std::string IntervalRemark(const std::vector<RowResult>& results, const Stream& 
   }
   if (best == nullptr || !best->coverage) return "";
   const double width = *best->interval_width * (stream.InOwnUnit(1) - stream.InOwnUnit(0));
-  return "Intervals of " + Describe(*best, results) + ": " + Fixed(100 * *best->coverage, 1) +
-         " % of the labels are within them, their mean width is " + ThreeDigits(width) + ".\n";
+  std::string text = "Intervals of " + Describe(*best, results) + ": " +
+                     Fixed(100 * *best->coverage, 1) +
+                     " % of the labels are within them, their mean width is " + ThreeDigits(width);
+  std::vector<double> clients = best->client_coverage;
+  std::erase_if(clients, [](double part) { return std::isnan(part); });
+  std::ranges::sort(clients);
+  if (clients.size() > 1) {
+    const auto at = [&](double part) {
+      const double place = part * static_cast<double>(clients.size() - 1);
+      return Fixed(100 * clients[static_cast<std::size_t>(std::lround(place))], 1);
+    };
+    text += "; of 90 % of the clients, " + at(0.05) + " to " + at(0.95) + " % of the labels";
+  }
+  return text + ".\n";
 }
 
 void ReportDivergence(const std::vector<RowResult>& results) {

@@ -38,6 +38,18 @@ std::optional<double> IntervalTracker::radius() const {
   return scale_ * std::exp(factor_);
 }
 
+IntervalTracker IntervalTracker::Load(std::span<const double> saved) {
+  const bool whole = saved.size() == 4 && std::ranges::all_of(saved, [](double number) {
+                       return std::isfinite(number);
+                     });
+  if (!whole) throw Error("these are not the numbers of an interval");
+  IntervalTracker tracker(saved[0]);
+  tracker.scale_ = saved[1];
+  tracker.factor_ = saved[2];
+  tracker.taken_ = saved[3];
+  return tracker;
+}
+
 void IntervalTracker::Take(double error) {
   const double size = std::abs(error);
   if (const auto before = radius()) {

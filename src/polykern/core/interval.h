@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 
 namespace polykern {
 
@@ -24,6 +26,10 @@ class IntervalTracker {
 
   /// The error of the prediction that radius() was for, of either sign.
   void Take(double error);
+
+  /// All of it as numbers, and back with every bit. Load throws Error for numbers of no tracker.
+  std::array<double, 4> Save() const { return {coverage_, scale_, factor_, taken_}; }
+  static IntervalTracker Load(std::span<const double> saved);
 
  private:
   double coverage_;

@@ -34,6 +34,8 @@ void EachKept(Run& run, Kept& kept) {
   kept.Field("state", run.state);
   kept.NewField("client_mse", run.client_mse, {});
   kept.NewField("intervals", run.intervals, {});
+  kept.NewField("step_coverage", run.step_coverage, {});
+  kept.NewField("client_coverage", run.client_coverage, {});
   kept.Optional("divergence", run.divergence);
 }
 
@@ -71,6 +73,8 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     AddTo(result.client_mse, run->client_mse);
     AddTo(result.step_mse, run->step_mse);
     AddTo(result.step_regret, run->step_regret);
+    AddTo(result.step_coverage, run->step_coverage);
+    AddTo(result.client_coverage, run->client_coverage);
     AddTo(result.weights.trace, run->weights.trace);
     AddTo(result.weights.last, run->weights.last);
     traffic.Add(run->traffic);
@@ -82,8 +86,9 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.fingerprint = result.fingerprint * 31 + run->fingerprint;
   }
   const auto count = static_cast<double>(counted.size());
-  for (auto* sums : {&regret, &result.client_mse, &result.step_mse, &result.step_regret,
-                     &result.weights.trace, &result.weights.last}) {
+  for (auto* sums :
+       {&regret, &result.client_mse, &result.step_mse, &result.step_regret, &result.step_coverage,
+        &result.client_coverage, &result.weights.trace, &result.weights.last}) {
     for (double& value : *sums) value /= count;
   }
   result.rank_bytes /= count;
@@ -93,10 +98,13 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.regret = {result.step_regret.back(), 0};
   }
   if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
-  if (result.repetitions == 0 ||
-      std::ranges::any_of(counted, [](const Repetition* run) { return run->client_mse.empty(); })) {
-    result.client_mse.clear();
-  }
+  const auto some_lack = [&](std::vector<double> Repetition::*field) {
+    return std::ranges::any_of(counted,
+                               [&](const Repetition* run) { return (run->*field).empty(); });
+  };
+  if (result.repetitions == 0 || some_lack(&Repetition::client_mse)) result.client_mse.clear();
+  if (some_lack(&Repetition::step_coverage)) result.step_coverage.clear();
+  if (some_lack(&Repetition::client_coverage)) result.client_coverage.clear();
   SetIntervals(intervals, result);
   result.predictions = runs.front().predictions;
   result.radii = runs.front().radii;

@@ -60,6 +60,25 @@ TEST(KeptRepetition, KeepsTheErrorsOfClients) {
   EXPECT_EQ(Summarize({}, {run, run}, 2).client_mse[0], 0.25);
 }
 
+TEST(KeptRepetition, KeepsHowIntervalsFared) {
+  Repetition run = ParseRepetition(kOldText).value();
+  run.intervals = {3, 2, 0.5};
+  run.step_coverage = {std::nan(""), 0.5};
+  run.client_coverage = {0, 1};
+  const auto read = ParseRepetition(RepetitionText(run));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->intervals, run.intervals);
+  EXPECT_TRUE(std::isnan(read->step_coverage.at(0)));
+  EXPECT_EQ(read->step_coverage.at(1), 0.5);
+  Repetition better = run;
+  better.client_coverage = {1, 1};
+  EXPECT_THAT(Summarize({}, {run, better}, 2).client_coverage, ElementsAre(0.5, 1));
+  EXPECT_EQ(Summarize({}, {run, better}, 2).step_coverage[1], 0.5);
+  // Beside one that did not measure them, there is no mean of all.
+  const RowResult mixed = Summarize({}, {ParseRepetition(kOldText).value(), run}, 2);
+  EXPECT_TRUE(mixed.client_coverage.empty() && mixed.step_coverage.empty());
+}
+
 TEST(KeptRepetition, OfAnOlderProgramIsReadAndWrittenWithTheSameBits) {
   const auto run = ParseRepetition(kOldText);
   ASSERT_TRUE(run);

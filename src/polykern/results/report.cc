@@ -33,30 +33,36 @@ Json Short(const Json& value) {
   return rounded;
 }
 
-/// Joins neighbouring points until there are few enough: the mean error of their steps, and the
-/// regret at their end.
+/// The mean of some points of a curve, each as heavy as its steps; null: none has a value.
+Json MeanOfPoints(const Json& steps, const Json& values, std::size_t start, std::size_t end) {
+  if (end - start == 1) return values[start];
+  double sum = 0;
+  double weight = 0;
+  for (std::size_t i = start; i < end; ++i) {
+    if (values[i].is_null()) continue;
+    const double width = steps[i].get<double>() - (i == 0 ? 0 : steps[i - 1].get<double>());
+    sum += width * values[i].get<double>();
+    weight += width;
+  }
+  return weight > 0 ? Json(sum / weight) : Json();
+}
+
+/// Joins neighbouring points until there are few enough: the mean error and coverage of their
+/// steps, and the regret at their end.
 Json Thinned(const Json& curves) {
   const Json& steps = curves["step"];
   const std::size_t joined = (steps.size() + kMostShown - 1) / kMostShown;
   Json thin = {{"step", Json::array()}, {"mse", Json::array()}, {"regret", Json::array()}};
-  double before = 0;
-  for (std::size_t i = 0; i < steps.size();) {
+  for (std::size_t i = 0; i < steps.size(); i += joined) {
     const std::size_t end = std::min(steps.size(), i + joined);
-    double sum = 0;
-    double weight = 0;
-    for (std::size_t j = i; j < end; ++j) {
-      const double width = steps[j].get<double>() - before;
-      before = steps[j].get<double>();
-      if (curves["mse"][j].is_null()) continue;
-      sum += width * curves["mse"][j].get<double>();
-      weight += width;
-    }
     thin["step"].push_back(steps[end - 1]);
-    thin["mse"].push_back(weight > 0 ? Short(end - i == 1 ? curves["mse"][i] : Json(sum / weight))
-                                     : Json());
+    for (const char* mean : {"mse", "coverage"}) {
+      if (!curves.contains(mean)) continue;
+      thin[mean].push_back(Short(MeanOfPoints(steps, curves[mean], i, end)));
+    }
     thin["regret"].push_back(Short(curves["regret"][end - 1]));
-    i = end;
   }
+  if (curves.contains("coverage") && !thin.contains("coverage")) thin["coverage"] = Json::array();
   return thin;
 }
 
@@ -78,7 +84,13 @@ Json ForPage(const ReportSource& source) {
   std::size_t with_weights = 0;
   for (Json& run : result["runs"]) {
     run["curves"] = Thinned(run["curves"]);
-    for (Json& regret : run["client_regret"]) regret = Short(regret);
+    for (const char* quantiles : {"client_regret", "client_coverage"}) {
+      for (Json& one : run[quantiles]) one = Short(one);
+    }
+    for (const char* score : {"mse", "skill", "coverage"}) {
+      if (run["client_scores"].is_null() || !run["client_scores"].contains(score)) continue;
+      for (Json& one : run["client_scores"][score]) one = Short(one);
+    }
     Json& weights = run["client_weights"];
     if (weights.is_null()) continue;
     if (++with_weights > kRunsWithWeights) {

@@ -61,8 +61,20 @@ TEST(Report, KeepsSmallResultsAsTheyAre) {
     (*one)["runs"][0].erase("curves");
     (*one)["runs"][0].erase("client_weights");
     (*one)["runs"][0].erase("client_regret");
+    (*one)["runs"][0].erase("client_scores");
   }
   EXPECT_EQ(shown, result);
+}
+
+TEST(Report, ShowsTheScoresOfClientsToSixDigits) {
+  const Json result = MakeResult(1, 5);
+  const Json shown = InPage(result)["runs"][0]["client_scores"];
+  const Json& whole = result["runs"][0]["client_scores"];
+  EXPECT_EQ(shown["names"], whole["names"]);
+  ASSERT_EQ(shown["mse"].size(), whole["mse"].size());
+  for (std::size_t i = 0; i < whole["mse"].size(); ++i) {
+    EXPECT_NEAR(shown["mse"][i].get<double>(), whole["mse"][i].get<double>(), 1e-6);
+  }
 }
 
 TEST(Report, ThinsLongCurvesToMeansOfTheSameSteps) {
@@ -77,6 +89,19 @@ TEST(Report, ThinsLongCurvesToMeansOfTheSameSteps) {
     before = curves["step"][i].get<double>();
   }
   EXPECT_NEAR(sum / 1900, result["runs"][0]["mse"].get<double>(), 1e-6);  // six digits are kept
+}
+
+TEST(Report, ThinsCoverageAsItThinsErrors) {
+  Json result = MakeResult(1, 1900);
+  Json& curves = result["runs"][0]["curves"];
+  curves["coverage"] = curves["mse"];
+  curves["coverage"][0] = nullptr;
+  const Json shown = InPage(result)["runs"][0]["curves"];
+  ASSERT_EQ(shown["coverage"].size(), 317U);
+  EXPECT_NE(shown["coverage"][0], shown["mse"][0]);
+  EXPECT_TRUE(shown["coverage"][0].is_number());
+  for (std::size_t i = 1; i < 317; ++i) EXPECT_EQ(shown["coverage"][i], shown["mse"][i]);
+  EXPECT_FALSE(InPage(MakeResult(1, 1900))["runs"][0]["curves"].contains("coverage"));
 }
 
 TEST(Report, KeepsTheWeightsOfTheFirstRunsAlone) {

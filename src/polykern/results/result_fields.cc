@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -75,32 +76,44 @@ struct CurvesView {
   Json step = Json::array();
   Json mse = Json::array();
   Json regret = Json::array();
+  Json coverage = Nothing();
 };
 
 const ObjectOf<CurvesView>& CurveFields() {
   using Of = const CurvesView&;
   static const ObjectOf<CurvesView> fields(
-      "Curves", {{Numbers("step"), [](Of v) { return v.step; }},
-                 {Numbers("mse", {"step"}, Null::kItems), [](Of v) { return v.mse; }},
-                 {Numbers("regret", {"step"}, Null::kItems), [](Of v) { return v.regret; }}});
+      "Curves",
+      {{Numbers("step"), [](Of v) { return v.step; }},
+       {Numbers("mse", {"step"}, Null::kItems), [](Of v) { return v.mse; }},
+       {Numbers("regret", {"step"}, Null::kItems), [](Of v) { return v.regret; }},
+       {Optional(Numbers("coverage", {"step"}, Null::kItems)), [](Of v) { return v.coverage; }}});
   return fields;
 }
 
+/// The mean of those that are there; null: none is.
+Json MeanOf(std::span<const double> values) {
+  std::vector<double> numbers;
+  std::ranges::copy_if(values, std::back_inserter(numbers),
+                       [](double value) { return !std::isnan(value); });
+  return numbers.empty() ? Json() : Json(SpreadOf(numbers).mean);
+}
+
 /// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
-/// mean error, and the regret at its end. No error (null) if nobody took part.
+/// mean error and coverage, and the regret at its end. No error (null) if nobody took part.
 CurvesView CurvesOf(const RowResult& row) {
   const std::size_t steps = row.step_mse.size();
   const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
   CurvesView curves;
+  if (!row.step_coverage.empty()) curves.coverage = Json::array();
   for (std::size_t start = 0; start < steps; start += window) {
     const std::size_t end = std::min(steps, start + window);
-    std::vector<double> numbers;
-    for (std::size_t t = start; t < end; ++t) {
-      if (!std::isnan(row.step_mse[t])) numbers.push_back(row.step_mse[t]);
-    }
+    const auto mean = [&](std::span<const double> values) {
+      return MeanOf(values.subspan(start, end - start));
+    };
     curves.step.push_back(end);
-    curves.mse.push_back(numbers.empty() ? Json() : Json(SpreadOf(numbers).mean));
+    curves.mse.push_back(mean(row.step_mse));
     curves.regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
+    if (row.step_coverage.size() == steps) curves.coverage.push_back(mean(row.step_coverage));
   }
   return curves;
 }
@@ -108,6 +121,7 @@ CurvesView CurvesOf(const RowResult& row) {
 /// Sorted, and of more than kMostQuantiles numbers the quantiles at even distances, the least and
 /// the most among them.
 Json Quantiles(std::vector<double> numbers) {
+  std::erase_if(numbers, [](double number) { return std::isnan(number); });
   if (numbers.empty()) return {};
   std::ranges::sort(numbers);
   const std::size_t count = std::min(numbers.size(), kMostQuantiles);
@@ -191,11 +205,28 @@ const ObjectOf<RunView>& ClientScoreFields() {
           for (const double mse : v.result.client_mse) list.push_back(FiniteOrNull(mse));
           return list;
         }},
-       {Numbers("skill", {"clients"}, Null::kItems), [](Of v) {
+       {Numbers("skill", {"clients"}, Null::kItems),
+        [](Of v) {
           Json list = Json::array();
           for (std::size_t i = 0; i < v.result.client_mse.size(); ++i) {
             const double naive = v.result.naive ? v.result.naive->client[i] : 0;
             list.push_back(naive > 0 ? FiniteOrNull(1 - v.result.client_mse[i] / naive) : Json());
+          }
+          return list;
+        }},
+       {Optional(Numbers("sites", {"clients"})),
+        [](Of v) {
+          Json sites = Json::array();
+          for (const std::size_t client : v.result.weight_plan.clients) {
+            sites.push_back(v.stream.SiteOf(client));
+          }
+          return If(v.stream.site_names().size() > 1, sites);
+        }},
+       {Optional(Numbers("coverage", {"clients"}, Null::kItems)), [](Of v) {
+          if (v.result.client_coverage.empty()) return Nothing();
+          Json list = Json::array();
+          for (const std::size_t client : v.result.weight_plan.clients) {
+            list.push_back(FiniteOrNull(v.result.client_coverage[client]));
           }
           return list;
         }}});
@@ -365,6 +396,8 @@ const ObjectOf<RunView>& RunFields() {
         [](Of v) { return CurveFields().Write(CurvesOf(v.result)); }},
        {Numbers("client_regret", Null::kMayBe),
         [](Of v) { return Quantiles(v.result.client_regret); }},
+       {Numbers("client_coverage", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return Quantiles(v.result.client_coverage); }},
        {Object("client_scores", ClientScoreFields().type(), Null::kMayBe).AbsentMeans(nullptr),
         ScoresOrNull},
        {Object("client_weights", WeightFields().type(), Null::kMayBe), WeightsOrNull},

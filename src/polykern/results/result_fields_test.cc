@@ -152,6 +152,24 @@ TEST(RunFields, MeasureTheErrorAgainstTheNaiveOnes) {
   EXPECT_EQ(clients["names"], (OrderedJson{"0", "1", "2"}));
   EXPECT_EQ(clients["mse"], (OrderedJson{0.25, 1, nullptr}));
   EXPECT_EQ(clients["skill"], (OrderedJson{0.5, -1, nullptr}));
+  EXPECT_EQ(clients["sites"], (OrderedJson{0, 1, 2}));
+  EXPECT_NO_THROW(CheckObject(json, RunFields().type(), "run", "file"));
+}
+
+TEST(RunFields, SayHowIntervalsFaredOverTimeAndFromClientToClient) {
+  SourceOptions options;
+  const Source source = FleetSource(options, 3, 4);
+  RowResult result = MadeUpResult(*source.stream, {});
+  OrderedJson json = RunFields().Write({result, *source.stream, {}});
+  EXPECT_FALSE(json["curves"].contains("coverage"));
+  EXPECT_FALSE(json["client_scores"].contains("coverage"));
+  EXPECT_TRUE(json["client_coverage"].is_null());
+  result.step_coverage = {std::nan(""), 1, 0.5, 0.75};
+  result.client_coverage = {1, std::nan(""), 0.5};
+  json = RunFields().Write({result, *source.stream, {}});
+  EXPECT_EQ(json["curves"]["coverage"], (OrderedJson{nullptr, 1, 0.5, 0.75}));
+  EXPECT_EQ(json["client_scores"]["coverage"], (OrderedJson{1, nullptr, 0.5}));
+  EXPECT_EQ(json["client_coverage"], (OrderedJson{0.5, 1}));
   EXPECT_NO_THROW(CheckObject(json, RunFields().type(), "run", "file"));
 }
 

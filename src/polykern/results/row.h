@@ -94,10 +94,12 @@ struct Repetition {
   double rank_bytes = 0;  ///< what a rank gave to others in a step, the mean over both
   std::uint64_t fingerprint = 0;
   std::optional<Divergence> divergence = {};
-  std::vector<double> state = {};        ///< of all clients at the end, if the next one needs it
-  std::vector<double> predictions = {};  ///< steps x clients, if they are kept
-  std::vector<double> radii = {};        ///< of their intervals, if there are some
-  std::vector<double> intervals = {};    ///< none, or: how many, that covered, sum of widths
+  std::vector<double> state = {};          ///< of all clients at the end, if the next one needs it
+  std::vector<double> predictions = {};    ///< steps x clients, if they are kept
+  std::vector<double> radii = {};          ///< of their intervals, if there are some
+  std::vector<double> intervals = {};      ///< none, or: how many, that covered, sum of widths
+  std::vector<double> step_coverage = {};  ///< none, or per step; NaN: there was no interval
+  std::vector<double> client_coverage = {};  ///< none, or per client
 };
 
 /// What a row gave. Means over clients, steps and repetitions unless said otherwise.
@@ -129,6 +131,8 @@ struct RowResult {
   std::optional<Yardsticks> naive;
   std::optional<double> coverage;        ///< part of the labels within their interval
   std::optional<double> interval_width;  ///< of scaled labels
+  std::vector<double> step_coverage;     ///< per step; NaN: nobody had an interval. Empty without
+  std::vector<double> client_coverage;   ///< per client
   /// Of the first repetition, steps x clients, NaN where none was made; empty if not kept.
   std::vector<double> predictions;
   std::vector<double> radii;  ///< of their intervals

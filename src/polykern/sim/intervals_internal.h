@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "polykern/core/interval.h"
 
@@ -14,6 +17,19 @@ struct ClientIntervals {
   std::int64_t counted = 0;
   std::int64_t covered = 0;
   double width = 0;
+
+  static constexpr std::size_t kNumbers = 7;
+  /// All of it as so many numbers, and back.
+  void AppendTo(std::vector<double>& saved) const {
+    for (const double number : tracker.Save()) saved.push_back(number);
+    saved.insert(saved.end(), {static_cast<double>(counted), static_cast<double>(covered), width});
+  }
+  void Load(std::span<const double> saved) {
+    tracker = IntervalTracker::Load(saved.first(4));
+    counted = static_cast<std::int64_t>(saved[4]);
+    covered = static_cast<std::int64_t>(saved[5]);
+    width = saved[6];
+  }
 };
 
 }  // namespace polykern

@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <span>
 
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/sim/experiment.h"
 #include "polykern/sim/ranks/thread_ranks_testing.h"
@@ -48,6 +52,13 @@ TEST(Intervals, CoverADriftingFleetAsAskedAndEveryClientOfIt) {
       sum += count / 499;
     }
     EXPECT_NEAR(sum / 20, *result.coverage, 1e-12);
+    ASSERT_EQ(result.client_coverage.size(), 20U);
+    for (std::size_t k = 0; k < 20; ++k) EXPECT_EQ(result.client_coverage[k], covered[k] / 499);
+    ASSERT_EQ(result.step_coverage.size(), 500U);
+    EXPECT_TRUE(std::isnan(result.step_coverage[0]));
+    double steps = 0;
+    for (std::size_t step = 1; step < 500; ++step) steps += result.step_coverage[step];
+    EXPECT_NEAR(steps / 499, *result.coverage, 1e-12);
   }
 }
 
@@ -61,6 +72,49 @@ TEST(Intervals, ChangeNoBitOfAPredictionAndAreTheSameOnAnyThreads) {
   EXPECT_TRUE(plain.result.radii.empty());
   EXPECT_EQ(*one.result.coverage, *three.result.coverage);
   EXPECT_EQ(*one.result.interval_width, *three.result.interval_width);
+  EXPECT_EQ(one.result.client_coverage, three.result.client_coverage);
+  EXPECT_TRUE(std::ranges::equal(std::span(one.result.step_coverage).subspan(1),
+                                 std::span(three.result.step_coverage).subspan(1)));
+  EXPECT_TRUE(plain.result.step_coverage.empty() && plain.result.client_coverage.empty());
+}
+
+TEST(Intervals, GoOnWithTheSameBitsAfterAStop) {
+  const SyntheticFleet fleet({.clients = 70, .steps = 30});
+  Row row;
+  row.options.kernels = 5;
+  const auto algorithm = MakeAlgorithm(row.algorithm, row.options,
+                                       {fleet.dimension(), fleet.steps(), 1, fleet.clients()});
+  const Simulation::Options options = {
+      .seed = 3, .participation = 0.7, .keep_predictions = true, .coverage = 0.9};
+  const WeightPlan plan(fleet);
+  Workers workers(2);
+  Clients clients(*algorithm, 0, fleet.clients());
+  const Repetition whole =
+      Simulation(*algorithm, fleet, clients, workers, options).Run({.weights = plan});
+
+  Clients stopped_clients(*algorithm, 0, fleet.clients());
+  Simulation stopped(*algorithm, fleet, stopped_clients, workers, options);
+  while (stopped.step() < 11) stopped.Step();
+  const std::vector<double> saved = stopped.Save();
+  Clients resumed_clients(*algorithm, 0, fleet.clients());
+  Simulation resumed(*algorithm, fleet, resumed_clients, workers, options);
+  resumed.Load(saved);
+  const Repetition rest = resumed.Run({.weights = plan});
+
+  EXPECT_EQ(rest.intervals, whole.intervals);
+  EXPECT_EQ(rest.client_coverage, whole.client_coverage);
+  const auto bits = [](std::span<const double> numbers) {
+    std::vector<std::uint64_t> all;
+    for (const double number : numbers) all.push_back(std::bit_cast<std::uint64_t>(number));
+    return all;
+  };
+  EXPECT_EQ(bits(rest.step_coverage), bits(whole.step_coverage));
+  const std::size_t from = 11 * fleet.clients();  // what was kept before is not part of the state
+  EXPECT_EQ(bits(std::span(rest.radii).subspan(from)), bits(std::span(whole.radii).subspan(from)));
+  Simulation::Options others = options;
+  others.coverage.reset();
+  Simulation other(*algorithm, fleet, clients, workers, others);
+  EXPECT_THROW(other.Load(saved), Error);
 }
 
 TEST(Intervals, AreTheSameOnAnyRanks) {
@@ -71,16 +125,23 @@ TEST(Intervals, AreTheSameOnAnyRanks) {
   Row row;
   row.options.kernels = 5;
   std::vector<double> widths;
+  std::vector<std::vector<double>> coverages;
   for (const std::size_t ranks : {1U, 3U}) {
     RunRanks(ranks, [&](Communicator& rank) {
       Progress progress;
       const ExperimentHost host = {.ranks = &rank};
       const auto results = RunExperiment(fleet, {row}, options, progress, host);
-      if (rank.rank() == 0) widths.push_back(results[0].interval_width.value());
+      if (rank.rank() != 0) return;
+      widths.push_back(results[0].interval_width.value());
+      coverages.push_back(results[0].client_coverage);
+      coverages.back().insert(coverages.back().end(), results[0].step_coverage.begin() + 1,
+                              results[0].step_coverage.end());
     });
   }
   ASSERT_EQ(widths.size(), 2U);
   EXPECT_EQ(widths[0], widths[1]);
+  EXPECT_EQ(coverages[0].size(), 10U + 19U);
+  EXPECT_EQ(coverages[0], coverages[1]);
 }
 
 TEST(Intervals, AreOfTheFirstRepetitionInWhatIsKeptOfPredictions) {

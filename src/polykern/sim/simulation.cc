@@ -27,12 +27,16 @@ struct alignas(64) Simulation::Totals {
   DoubleSum regret;
   Traffic traffic;
   std::uint64_t fingerprint = 0;
+  std::int64_t intervals = 0;
+  std::int64_t covered = 0;
 
   void Add(const Totals& other) {
     squared_error.Merge(other.squared_error);
     regret.Merge(other.regret);
     traffic.Add(other.traffic);
     fingerprint += other.fingerprint;
+    intervals += other.intervals;
+    covered += other.covered;
   }
 };
 
@@ -50,7 +54,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       scores_(clients.size(), algorithm.experts()),
       samples_(workers.size()),
       totals_(workers.size()),
-      sums_(2 * DoubleSum::kWords + 1) {
+      sums_(2 * DoubleSum::kWords + (options.coverage ? 2 : 0) + 1) {
   assert(options.ranks != nullptr || clients.size() == stream.clients());
   const Attendance attendance{options.seed, options.participation};
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
@@ -176,7 +180,7 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
     const double error = algorithm_.loss().Predicted(f) - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
     totals.squared_error.Add(error * error);
-    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error);
+    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error, totals);
     totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
@@ -189,13 +193,16 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
   for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
 }
 
-void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error) {
+void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error, Totals& totals) {
   ClientIntervals& own = intervals_[client];
   const std::optional<double> radius = own.tracker.radius();
   own.tracker.Take(error);
   if (!radius) return;
+  const bool covers = std::abs(error) <= *radius;
   ++own.counted;
-  if (std::abs(error) <= *radius) ++own.covered;
+  own.covered += covers ? 1 : 0;
+  ++totals.intervals;
+  totals.covered += covers ? 1 : 0;
   own.width += 2 * *radius;
   if (!radii_.empty()) radii_[at] = *radius;
 }
@@ -205,6 +212,10 @@ void Simulation::SumOverWorkers() {
   for (const Totals& totals : std::span(totals_).subspan(1)) all.Add(totals);
   std::ranges::copy(all.squared_error.words(), sums_.begin());
   std::ranges::copy(all.regret.words(), sums_.begin() + DoubleSum::kWords);
+  if (options_.coverage) {
+    sums_[2 * DoubleSum::kWords] = all.intervals;
+    sums_[2 * DoubleSum::kWords + 1] = all.covered;
+  }
   sums_.back() = static_cast<std::int64_t>(all.traffic.messages);
 }
 
@@ -233,6 +244,10 @@ void Simulation::Record() {
   step_regret_.push_back(algorithm_.experts() == 0
                              ? std::numeric_limits<double>::quiet_NaN()
                              : regret / static_cast<double>(stream_.clients()));
+  if (options_.coverage) {
+    step_coverage_.push_back(static_cast<double>(sums[2 * DoubleSum::kWords + 1]) /
+                             static_cast<double>(sums[2 * DoubleSum::kWords]));
+  }
 }
 
 void Simulation::Commit() {

@@ -92,7 +92,7 @@ class Simulation {
   std::uint64_t Fingerprint(bool with_model = true) const;
 
   /// The whole state as numbers; a new simulation of the same things that loads it goes on with the
-  /// same bits. Kept predictions and intervals are not part of it. Not with ranks.
+  /// same bits, intervals included. Kept predictions are not part of it. Not with ranks.
   std::vector<double> Save() const;
   void Load(std::span<const double> saved);
 
@@ -106,7 +106,7 @@ class Simulation {
   void Receive(const Updates& updates, std::size_t worker);
   void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
              const Updates& updates, Totals& totals);
-  void ScoreInterval(std::size_t client, std::size_t at, double error);
+  void ScoreInterval(std::size_t client, std::size_t at, double error, Totals& totals);
   void SumOverWorkers();
   void Exchange(const std::string& failure);
   void Record();
@@ -132,13 +132,15 @@ class Simulation {
   std::vector<ClientRound> rounds_;                        // one per worker
   std::vector<SampleBlock> samples_;                       // one per worker
   std::vector<Totals> totals_;                             // one per worker
-  std::vector<std::int64_t> sums_;  // of the step: both sums of doubles, and the participants
+  std::vector<std::int64_t> sums_;  // of the step: both sums of doubles, intervals and covering
+                                    // ones if they are wished, and the participants
   std::vector<std::int64_t> scratch_;
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;
   std::vector<ClientIntervals> intervals_;  // none unless they are wished
   std::vector<double> radii_;
+  std::vector<double> step_coverage_;  // NaN: nobody had an interval
 };
 
 }  // namespace polykern

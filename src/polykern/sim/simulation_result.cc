@@ -74,11 +74,14 @@ Simulation::OwnScores Simulation::ScoreClients(double rate, const WeightPlan& pl
 void Simulation::MeasureIntervals(Repetition& run) {
   std::vector<std::int64_t> sums(2);
   DoubleSum width;
+  std::vector<double> coverage;
   for (const ClientIntervals& own : intervals_) {
     sums[0] += own.counted;
     sums[1] += own.covered;
     width.Add(own.width);
+    coverage.push_back(static_cast<double>(own.covered) / static_cast<double>(own.counted));
   }
+  run.client_coverage = ranks_.Gather(coverage);
   sums.insert(sums.end(), width.words().begin(), width.words().end());
   ranks_.Sum(sums);
   run.intervals = {static_cast<double>(sums[0]), static_cast<double>(sums[1]),
@@ -88,6 +91,7 @@ void Simulation::MeasureIntervals(Repetition& run) {
 void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64_t bytes_before) {
   run.step_mse = step_mse_;
   run.step_regret = step_regret_;
+  run.step_coverage = step_coverage_;
   run.predictions = predictions_;
   run.radii = radii_;
   run.finished = !run.divergence;
@@ -157,6 +161,8 @@ std::vector<double> Simulation::Save() const {
   append(coordinator_.Save());
   append(clients_.Save());
   append(scores_.Save());
+  append(step_coverage_);
+  for (const ClientIntervals& own : intervals_) own.AppendTo(saved);
   return saved;
 }
 
@@ -169,7 +175,9 @@ void Simulation::Load(std::span<const double> saved) {
   const std::size_t model = coordinator_.Save().size();
   const std::size_t state = clients_.Save().size();
   const std::size_t scores = scores_.Save().size();
-  if (saved.size() != kHead + 2 * step + model + state + scores) fail();
+  const std::size_t steps = options_.coverage ? step : 0;
+  const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
+  if (saved.size() != kHead + 2 * step + model + state + scores + steps + intervals) fail();
   std::size_t at = kHead;
   const auto take = [&](std::size_t count) {
     at += count;
@@ -184,6 +192,9 @@ void Simulation::Load(std::span<const double> saved) {
   coordinator_.Load(step, take(model));
   clients_.Load(take(state));
   scores_.Load(take(scores));
+  const auto coverage = take(steps);
+  step_coverage_.assign(coverage.begin(), coverage.end());
+  for (ClientIntervals& own : intervals_) own.Load(take(ClientIntervals::kNumbers));
 }
 
 }  // namespace polykern
