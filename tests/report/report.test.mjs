@@ -6,11 +6,11 @@ import { after, before, test } from "node:test";
 import { axeSource, close, colouredPixels, folder, open, parseCsv, polykern, polykernFails, saved } from "./browser.mjs";
 
 const result = (name) => JSON.parse(readFileSync(join(folder, name, "result.json"), "utf8"));
-const CHARTS = ["Error over time", "Average regret", "Error against uplink", "Kernel weights over time", "Regret from client to client"];
+const CHARTS = ["Error over time", "Coverage over time", "Average regret", "Error against uplink", "Kernel weights over time", "Regret from client to client"];
 
 let page;
 before(async () => {
-  polykern("run", "-k", "12", "-s", "150", "-r", "2", "-a", "pof-mkl,pof-adagrad,ofskl,perfedavg,local", "--out", "fleet");
+  polykern("run", "-k", "12", "-s", "150", "-r", "2", "-a", "pof-mkl,pof-adagrad,ofskl,perfedavg,local", "--coverage", "0.9", "--out", "fleet");
   page = await open("fleet/report.html");
 });
 after(close);
@@ -140,6 +140,72 @@ test("the saved error curve is the one of result.json", async () => {
   ys.forEach((y, i) => assert.ok(Math.abs(y - ys[0] - slope * (logs[i] - logs[0])) < 0.3, `point ${i}`));
 });
 
+test("the coverage over time is that of result.json, beside what was asked for", async () => {
+  const chart = figure(page, "Coverage over time");
+  await chart.getByLabel("Mean over the last").selectOption({ index: 0 });
+  const { text } = await saved(page, page.getByRole("button", { name: "Save as SVG: Coverage over time" }));
+  const run = result("fleet").runs.find((one) => one.algorithm === "local");
+  const heights = (name) => text.match(new RegExp(`<path d="([^"]*)"[^>]*><title>${name}</title>`))[1]
+    .split(/[ML]/).slice(1).map((point) => Number(point.split(" ")[1]));
+  const [ys, wish] = [heights("local"), heights("asked for: 90 %")];
+  assert.equal(run.curves.coverage[0], null);
+  const parts = run.curves.coverage.slice(1);
+  assert.equal(ys.length, parts.length);
+  const high = parts.indexOf(Math.max(...parts));
+  const low = parts.indexOf(Math.min(...parts));
+  const slope = (ys[high] - ys[low]) / (parts[high] - parts[low]);
+  ys.forEach((y, i) => assert.ok(Math.abs(y - ys[low] - slope * (parts[i] - parts[low])) < 0.3, `point ${i}`));
+  assert.ok(Math.abs(wish[0] - ys[low] - slope * (0.9 - parts[low])) < 0.3 && wish[0] === wish[1]);
+});
+
+test("the clients of the chosen run stand in a table that sorts and saves", async () => {
+  const runs = result("fleet").runs;
+  const best = runs.reduce((a, b) => (b.mse < a.mse ? b : a));
+  const card = page.locator("section", { has: page.getByRole("heading", { name: "Clients", exact: true }) });
+  const column = (c) => card.locator(`tbody tr > :nth-child(${c})`).allInnerTexts();
+  assert.deepEqual(await column(1), best.client_scores.names);
+  assert.deepEqual(await column(2), best.client_scores.sites.map((site) => result("fleet").data.sites[site]));
+  const near = (text, value) => assert.ok(Math.abs(Number(text.replace("−", "-")) - value) <= 0.006 * Math.abs(value), `${text} ${value}`);
+  (await column(3)).forEach((text, i) => near(text, best.client_scores.mse[i]));
+  (await column(4)).forEach((text, i) => near(text, best.client_scores.skill[i]));
+  (await column(5)).forEach((text, i) => near(text, best.client_scores.coverage[i]));
+  await card.getByLabel("Run").selectOption("local");
+  const local = runs.find((one) => one.algorithm === "local");
+  const head = card.getByRole("columnheader", { name: "MSE" });
+  await head.getByRole("button").click();
+  const order = local.client_scores.mse.map((mse, i) => [mse, local.client_scores.names[i]]).sort((a, b) => a[0] - b[0]);
+  assert.deepEqual(await column(1), order.map(([, name]) => name));
+  const file = await saved(page, page.getByRole("button", { name: "Save as CSV: Clients" }));
+  const lines = parseCsv(file.text);
+  assert.equal(lines.length, 12);
+  assert.deepEqual(Object.keys(lines[0]), ["client", "site", "mse", "skill", "coverage"]);
+  assert.ok(Math.abs(Number(lines[0].mse) - order[0][0]) < 1e-5);
+  const worse = local.client_scores.skill.filter((skill) => skill < 0).length;
+  assert.match(await card.locator(".summary").innerText(), new RegExp(`local: 12 clients\\. ${worse} of 12 would do better`));
+});
+
+test("rows of a sweep are told apart by what varies, in table and legend", async () => {
+  polykern("run", "-k", "3", "-s", "20", "-r", "1", "-a", "pof-newton,local", "-N", "5", "-D", "4", "-M", "1", "--forgetting", "0.9,auto", "--out", "swept");
+  const other = await open("swept/report.html");
+  const wanted = ["pof-newton, forgetting 0.9", "pof-newton, forgetting auto", "local"];
+  assert.deepEqual(await other.getByRole("region", { name: "Algorithms" }).first().locator("tbody th").allInnerTexts(), wanted);
+  const legend = figure(other, "Error over time").locator(".legend button");
+  assert.deepEqual((await legend.allInnerTexts()).map((text) => text.trim()), wanted);
+  assert.equal(await figure(other, "Coverage over time").count(), 0);
+  assert.equal(await other.getByRole("columnheader", { name: "Coverage" }).count(), 0);
+  assert.deepEqual(other.complaints, []);
+});
+
+test("of very many clients a hundred are in the table, which scrolls", async () => {
+  polykern("run", "-k", "300", "-s", "5", "-r", "1", "-a", "local", "-N", "3", "-D", "2", "--out", "crowd");
+  const other = await open("crowd/report.html");
+  const card = other.locator("section", { has: other.getByRole("heading", { name: "Clients", exact: true }) });
+  assert.equal(await card.locator("tbody tr").count(), 100);
+  assert.match(await card.locator(".summary").innerText(), /100 of 300 clients, evenly from all/);
+  assert.ok((await card.boundingBox()).height < 700);
+  assert.deepEqual(other.complaints, []);
+});
+
 test("the heat map has a line for each client, in the order of the sites, and tells each weight", async () => {
   const run = result("fleet").runs.filter((one) => one.client_weights).reduce((a, b) => (b.mse < a.mse ? b : a));
   const weights = run.client_weights;
@@ -212,8 +278,7 @@ test("several results stand side by side, and a sweep over xi has charts", async
   const other = await open("both.html");
   const text = await other.locator("main").innerText();
   assert.ok(text.includes("xi0.2") && text.includes("xi0.6"));
-  assert.equal(await other.locator("tbody tr").count(), 2);
-  const labels = await other.locator("tbody th").allInnerTexts();
+  const labels = await other.getByRole("region", { name: "Algorithms" }).first().locator("tbody th").allInnerTexts();
   assert.deepEqual(labels, ["pof-mkl, xi 0.2", "pof-mkl, xi 0.6"]);
   for (const name of ["Regret against the exploration rate", "Error against the exploration rate"]) {
     assert.ok((await colouredPixels(figure(other, name))) > 50, name);

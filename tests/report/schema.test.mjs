@@ -20,7 +20,7 @@ function undeclared(type, object) {
 }
 
 before(() => {
-  polykern("run", "-k", "4", "-s", "20", "-r", "2", "-a", "pof-mkl,perfedavg", "-M", "51", "--out", "new");
+  polykern("run", "-k", "4", "-s", "20", "-r", "2", "-a", "pof-mkl,perfedavg", "-M", "51", "--coverage", "0.9", "--out", "new");
   const [, content] = readFileSync(join(folder, "new/report.html"), "utf8").match(/id="results">(.*?)<\/script>/s);
   ({ schema } = JSON.parse(content));
 });

@@ -36,9 +36,8 @@ function errorSpec(runs: Run[], window: number): ChartSpec {
   };
 }
 
-export function errorChart(group: Group): HTMLElement {
-  const runs = mainRuns(group.runs).filter((run) => run.curves.step.length > 0);
-  if (runs.length === 0) return el("p", {}, "No run got as far as its first step.");
+/// A chart of means over as many steps as the reader chooses.
+export function chartOfMeans(runs: Run[], specOf: (runs: Run[], window: number) => ChartSpec): HTMLElement {
   const steps = (runs[0] as Run).curves.step;
   const names = WINDOWS.map((window) => count(Math.round(window * ((steps[steps.length - 1] ?? 1) / steps.length)), "step"));
   const place = el("div");
@@ -46,12 +45,18 @@ export function errorChart(group: Group): HTMLElement {
   let spec: ChartSpec | null = null;
   const draw = (index: number) => {
     for (const one of spec?.series ?? []) hidden.set(one.name, one.hidden);
-    spec = errorSpec(runs, WINDOWS[index] as number);
+    spec = specOf(runs, WINDOWS[index] as number);
     for (const one of spec.series) if (hidden.has(one.name)) one.hidden = hidden.get(one.name);
     place.replaceChildren(chartFigure(spec, choice("Mean over the last", names, index, draw)));
   };
   draw(steps.length >= 100 ? 2 : 0);
   return place;
+}
+
+export function errorChart(group: Group): HTMLElement {
+  const runs = mainRuns(group.runs).filter((run) => run.curves.step.length > 0);
+  if (runs.length === 0) return el("p", {}, "No run got as far as its first step.");
+  return chartOfMeans(runs, errorSpec);
 }
 
 /// Theorem 2 after t steps, over t: ln N / eta + eta t / 2. The result has it for all T steps.

@@ -1,5 +1,7 @@
 // The page: groups of runs, one shown at a time.
 import { answer } from "./answer";
+import { clientScores } from "./client_scores";
+import { coverageChart } from "./coverage";
 import { errorChart, regretChart } from "./curves";
 import { el } from "./dom";
 import type { Group } from "./model";
@@ -19,8 +21,10 @@ function sections(group: Group): (HTMLElement | null)[] {
     ...paperTables(group),
     runsTable(group),
     errorChart(group),
+    coverageChart(group),
     regretChart(group),
     tradeOffChart(group),
+    clientScores(group),
     weightSections(group),
     regretDistribution(group),
     ...sweepCharts(group),

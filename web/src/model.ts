@@ -1,9 +1,9 @@
 // What the page works with: the runs of all results, put into groups that can be compared.
 // The fields of result.json are declared in the program (src/polykern/results/result_fields.cc), and their types, "result", are
 // made of its schema (tests/report/types.test.mjs).
-import type { ClientWeights, Comparison, Curves, Data, Options, Run as RunFields } from "result";
+import type { ClientScores, ClientWeights, Comparison, Curves, Data, Options, Run as RunFields } from "result";
 
-export type { ClientWeights, Comparison, Curves, Data, Options };
+export type { ClientScores, ClientWeights, Comparison, Curves, Data, Options };
 
 /// Weights are whole numbers here, in this unit.
 export const WEIGHT_UNIT = 1e-4;

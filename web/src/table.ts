@@ -12,12 +12,14 @@ export interface Column<T> {
   mark?: (row: T) => string; // a class
 }
 
+const MANY = 30; // rows, beyond which a table scrolls
+
 function compare(a: string | number | null, b: string | number | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1; // what is missing comes last
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
-export function table<T>(title: string, file: string, columns: Column<T>[], rows: T[], note = "", footnotes: string[] = []): HTMLElement {
+export function table<T>(title: string, file: string, columns: Column<T>[], rows: T[], note = "", footnotes: string[] = [], controls: HTMLElement[] = []): HTMLElement {
   const name = freshId();
   let [by, rising] = [-1, true];
   let order = [...rows];
@@ -48,7 +50,8 @@ export function table<T>(title: string, file: string, columns: Column<T>[], rows
   return el("section", { class: "card", "aria-labelledby": name },
     el("div", { class: "head" }, el("h3", { id: name }, title), el("span", { class: "tools" }, csvButton(title, file, csv))),
     note === "" ? null : el("p", { class: "summary" }, note),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": name },
+    controls.length === 0 ? null : el("div", { class: "controls" }, ...controls),
+    el("div", { class: rows.length > MANY ? "scroll tall" : "scroll", tabindex: 0, role: "region", "aria-labelledby": name },
       el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body)),
     footnotes.length === 0 ? null : el("ol", { class: "notes" }, ...footnotes.map((text) => el("li", {}, text))));
 }

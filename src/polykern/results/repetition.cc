@@ -46,6 +46,16 @@ void SetIntervals(const std::vector<double>& intervals, RowResult& result) {
   result.interval_width = intervals[2] / intervals[0];
 }
 
+/// There is no mean over all of what some repetitions did not measure.
+void ForgetHalfMeasured(const std::vector<const Repetition*>& runs, RowResult& result) {
+  const auto some_lack = [&](std::vector<double> Repetition::*field) {
+    return std::ranges::any_of(runs, [&](const Repetition* run) { return (run->*field).empty(); });
+  };
+  if (result.repetitions == 0 || some_lack(&Repetition::client_mse)) result.client_mse.clear();
+  if (some_lack(&Repetition::step_coverage)) result.step_coverage.clear();
+  if (some_lack(&Repetition::client_coverage)) result.client_coverage.clear();
+}
+
 }  // namespace
 
 RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::size_t clients) {
@@ -98,13 +108,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.regret = {result.step_regret.back(), 0};
   }
   if (result.has_regret && result.repetitions > 0) result.client_regret = std::move(regret);
-  const auto some_lack = [&](std::vector<double> Repetition::*field) {
-    return std::ranges::any_of(counted,
-                               [&](const Repetition* run) { return (run->*field).empty(); });
-  };
-  if (result.repetitions == 0 || some_lack(&Repetition::client_mse)) result.client_mse.clear();
-  if (some_lack(&Repetition::step_coverage)) result.step_coverage.clear();
-  if (some_lack(&Repetition::client_coverage)) result.client_coverage.clear();
+  ForgetHalfMeasured(counted, result);
   SetIntervals(intervals, result);
   result.predictions = runs.front().predictions;
   result.radii = runs.front().radii;

@@ -2,13 +2,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <optional>
 #include <span>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/kernels.h"
 #include "polykern/data/synthetic.h"
+#include "polykern/results/field_kinds_internal.h"
 #include "polykern/results/result_schema_internal.h"
 
 namespace polykern {
@@ -16,106 +16,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPoints = 1000;
 constexpr std::size_t kMostQuantiles = 201;
 
-Field Text(const char* name) {
-  return {.name = name, .type = FieldType::kText};
-}
-Field Number(const char* name, Null null = Null::kNever) {
-  return {.name = name, .type = FieldType::kNumber, .null = null};
-}
-Field Truth(const char* name) {
-  return {.name = name, .type = FieldType::kTruth};
-}
-/// Lists of any length.
-Field Texts(const char* name) {
-  return {.name = name, .type = FieldType::kText, .shape = {name}};
-}
-Field Numbers(const char* name, Null null = Null::kNever) {
-  return {.name = name, .type = FieldType::kNumber, .null = null, .shape = {name}};
-}
-/// Lists as long as others.
-Field Texts(const char* name, std::vector<std::string> shape) {
-  return {.name = name, .type = FieldType::kText, .shape = std::move(shape)};
-}
-Field Numbers(const char* name, std::vector<std::string> shape, Null null = Null::kNever) {
-  return {.name = name, .type = FieldType::kNumber, .null = null, .shape = std::move(shape)};
-}
-Field Object(const char* name, const ObjectType& type, Null null = Null::kNever) {
-  return {.name = name, .type = FieldType::kObject, .null = null, .object = &type};
-}
-Field Optional(Field field) {
-  field.optional = true;
-  return field;
-}
-
-/// Leaves an optional field out.
-Json Nothing() {
-  return Json::value_t::discarded;
-}
-Json If(bool there, const Json& value) {
-  return there ? value : Nothing();
-}
-template <typename T>
-Json NumberOrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-Json FiniteOrNull(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
 /// 1 of scaled labels in the target's own unit.
 double UnitOf(const Stream& stream) {
   return stream.InOwnUnit(1) - stream.InOwnUnit(0);
 }
 Json CountOrNull(std::size_t count) {
   return count > 0 ? Json(count) : Json();
-}
-
-struct CurvesView {
-  Json step = Json::array();
-  Json mse = Json::array();
-  Json regret = Json::array();
-  Json coverage = Nothing();
-};
-
-const ObjectOf<CurvesView>& CurveFields() {
-  using Of = const CurvesView&;
-  static const ObjectOf<CurvesView> fields(
-      "Curves",
-      {{Numbers("step"), [](Of v) { return v.step; }},
-       {Numbers("mse", {"step"}, Null::kItems), [](Of v) { return v.mse; }},
-       {Numbers("regret", {"step"}, Null::kItems), [](Of v) { return v.regret; }},
-       {Optional(Numbers("coverage", {"step"}, Null::kItems)), [](Of v) { return v.coverage; }}});
-  return fields;
-}
-
-/// The mean of those that are there; null: none is.
-Json MeanOf(std::span<const double> values) {
-  std::vector<double> numbers;
-  std::ranges::copy_if(values, std::back_inserter(numbers),
-                       [](double value) { return !std::isnan(value); });
-  return numbers.empty() ? Json() : Json(SpreadOf(numbers).mean);
-}
-
-/// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
-/// mean error and coverage, and the regret at its end. No error (null) if nobody took part.
-CurvesView CurvesOf(const RowResult& row) {
-  const std::size_t steps = row.step_mse.size();
-  const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
-  CurvesView curves;
-  if (!row.step_coverage.empty()) curves.coverage = Json::array();
-  for (std::size_t start = 0; start < steps; start += window) {
-    const std::size_t end = std::min(steps, start + window);
-    const auto mean = [&](std::span<const double> values) {
-      return MeanOf(values.subspan(start, end - start));
-    };
-    curves.step.push_back(end);
-    curves.mse.push_back(mean(row.step_mse));
-    curves.regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
-    if (row.step_coverage.size() == steps) curves.coverage.push_back(mean(row.step_coverage));
-  }
-  return curves;
 }
 
 /// Sorted, and of more than kMostQuantiles numbers the quantiles at even distances, the least and
@@ -330,6 +238,11 @@ Json RmseInOwnUnit(const RunView& v) {
   return std::sqrt(v.result.mse.mean) * UnitOf(v.stream);
 }
 
+Json WidthInOwnUnit(const RunView& v) {
+  if (!v.result.interval_width) return nullptr;
+  return *v.result.interval_width * UnitOf(v.stream);
+}
+
 Json ScoresOrNull(const RunView& v) {
   if (v.result.client_mse.empty()) return nullptr;
   return ClientScoreFields().Write(v);
@@ -368,11 +281,7 @@ const ObjectOf<RunView>& RunFields() {
         [](Of v) { return v.result.naive ? Json(v.result.naive->running_mean) : Json(); }},
        {Number("coverage", Null::kMayBe).AbsentMeans(nullptr),
         [](Of v) { return NumberOrNull(v.result.coverage); }},
-       {Number("interval_width", Null::kMayBe).AbsentMeans(nullptr),
-        [](Of v) -> Json {
-          if (!v.result.interval_width) return nullptr;
-          return *v.result.interval_width * UnitOf(v.stream);
-        }},
+       {Number("interval_width", Null::kMayBe).AbsentMeans(nullptr), WidthInOwnUnit},
        {Number("regret_mean", Null::kMayBe),
         [](Of v) { return v.result.has_regret ? Json(v.result.regret.mean) : Json(); }},
        {Number("regret_std", Null::kMayBe),
@@ -392,8 +301,7 @@ const ObjectOf<RunView>& RunFields() {
        {Text("fingerprint"), [](Of v) -> Json { return Hex(v.result.fingerprint); }},
        {Object("options", OptionsType()),
         [](Of v) { return OptionsJson(v.result.row, v.options, Layout::kToday); }},
-       {Object("curves", CurveFields().type()),
-        [](Of v) { return CurveFields().Write(CurvesOf(v.result)); }},
+       {Object("curves", CurvesType()), [](Of v) { return CurvesJson(v.result); }},
        {Numbers("client_regret", Null::kMayBe),
         [](Of v) { return Quantiles(v.result.client_regret); }},
        {Numbers("client_coverage", Null::kMayBe).AbsentMeans(nullptr),

@@ -104,6 +104,10 @@ const ObjectOf<DataView>& DataFields();
 const ObjectOf<RunView>& RunFields();
 const ObjectOf<Comparison>& ReproductionFields();
 
+/// "curves" of a run: at most 1000 points.
+const ObjectType& CurvesType();
+nlohmann::ordered_json CurvesJson(const RowResult& row);
+
 /// "options" of a run: every setting.
 enum class Layout {
   kToday,
