@@ -26,11 +26,9 @@ using Json = nlohmann::ordered_json;
 
 struct ScanOptions {
   std::vector<std::string> paths;
-  std::string target;
-  std::string site;
-  char delimiter = 0;
-  char decimal = 0;          ///< 0: a guess
-  std::string write_config;  ///< empty: none
+  SourceOptions known;         ///< what the user says; the rest is a guess
+  bool missing_known = false;  ///< --missing is part of it
+  std::string write_config;    ///< empty: none
   std::string format = "text";
 };
 
@@ -61,7 +59,8 @@ std::string Joined(const std::vector<std::string>& words) {
 
 /// The command line divides lists at commas, so a name with one cannot be part of a list.
 void CheckCommas(const SourceOptions& options) {
-  for (const auto* list : {&options.data, &options.time, &options.categorical, &options.exclude}) {
+  for (const auto* list :
+       {&options.data, &options.time, &options.features, &options.categorical, &options.exclude}) {
     for (const std::string& name : *list) {
       if (name.find(',') == std::string::npos) continue;
       throw Error(Quoted(name) + " has a comma in its name; rename it to name it to polykern run");
@@ -150,15 +149,15 @@ std::string AsText(const Scan& scan) {
 }
 
 void Execute(const ScanOptions& options) {
-  const Scan scan = ScanFiles(options.paths, options.delimiter, options.decimal);
+  const Scan scan = ScanFiles(options.paths, options.known.delimiter, options.known.decimal);
   std::string command;
   std::string problem;
   std::vector<std::string> notices;
   try {
-    SourceOptions suggested = SuggestOptions(scan, options.target, options.site);
-    suggested.delimiter = options.delimiter;
+    SourceOptions suggested = SuggestOptions(scan, options.known);
+    if (options.missing_known) suggested.missing = options.known.missing;
     CheckCommas(suggested);
-    SuggestFromTimes(suggested);
+    SuggestFromTimes(suggested, options.known);
     notices = OpenSource(suggested).notices;  // the promise is kept: what stands there opens
     command = options.format == "json" ? OneLine(suggested) : ShortLines(suggested);
     if (!options.write_config.empty()) {
@@ -176,7 +175,7 @@ void Execute(const ScanOptions& options) {
     std::cout << AsText(scan);
     if (!command.empty()) {
       std::cout
-          << "\nTo learn from it (target and clients are guesses; --target and --site choose):\n"
+          << "\nTo learn from it (--target, --client, --time and so on correct what is a guess):\n"
           << command << '\n';
     }
   }
@@ -196,13 +195,28 @@ void AddDataScanCommand(CLI::App& data) {
       "Example: polykern data scan my.csv --target price");
   scan.add_option("FILE", options->paths, "CSV files")->required();
   AddConfigOption(scan);
-  scan.add_option("-t,--target", options->target, "The column to predict (default: a guess)");
-  scan.add_option("--site", options->site, "The column that groups rows into sites");
-  AddFileFormOptions(scan, options->delimiter, options->decimal);
+  options->known.decimal = 0;
+  AddColumnOptions(scan, options->known);
+  const auto say = [&scan](const char* name, const char* help) {
+    scan.get_option(name)->description(help);
+  };
+  say("--target", "The column to predict (default: a guess)");
+  say("--client", "The column that names the client, or none (default: a guess)");
+  say("--time",
+      "The column of times, those of year,month,day[,hour..], or none (default: a guess)");
+  say("--lags", "Own past labels as inputs (default: from how alike they are)");
+  say("--decimal", "CSV: what stands before a fraction, . or , (default: a guess)");
+  for (CLI::Option* option : scan.get_options()) {  // a list is one word: the next may be a file
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+  CLI::Option* missing = scan.get_option("--missing");
   scan.add_option("--write-config", options->write_config,
                   "Write the options to a TOML file, for polykern run --config FILE");
   AddFormatOption(scan, options->format);
-  scan.callback([options] { Execute(*options); });
+  scan.callback([options, missing] {
+    options->missing_known = missing->count() > 0;
+    Execute(*options);
+  });
 }
 
 }  // namespace polykern

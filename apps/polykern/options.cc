@@ -72,14 +72,8 @@ void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal) {
       ->group("Data");
 }
 
-void AddSourceOptions(CLI::App& command, SourceOptions& o) {
+void AddColumnOptions(CLI::App& command, SourceOptions& o) {
   const auto group = [](CLI::Option* option) { option->group("Data"); };
-  group(command
-            .add_option("-d,--data", o.data,
-                        "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a client)")
-            ->delimiter(',')
-            ->capture_default_str());
-  group(&AddDataDirOption(command, o.data_dir, "Folder with the recipes' files"));
   group(command.add_option("-t,--target", o.target, "CSV: the column to predict"));
   group(command.add_option("--site", o.site, "CSV: the column that groups rows into sites"));
   group(command.add_option("--client", o.client, "CSV: the column that names the client"));
@@ -119,9 +113,6 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
                 "Rows with missing cells: drop, error, or impute inputs by their mean so far "
                 "(default: drop)")
             ->check(CLI::IsMember({"drop", "error", "impute"})));
-  group(command.add_option_function<std::string>(
-      "--scaling", [&o](const std::string& name) { o.scaling = ParseScaling(name); },
-      "norm (the paper's) or range (default: norm)"));
   group(command
             .add_option_function<std::vector<std::string>>(
                 "--range",
@@ -130,6 +121,20 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
                 },
                 "COLUMN=LOW:HIGH, a range known beforehand; values outside are clipped")
             ->delimiter(','));
+}
+
+void AddSourceOptions(CLI::App& command, SourceOptions& o) {
+  const auto group = [](CLI::Option* option) { option->group("Data"); };
+  group(command
+            .add_option("-d,--data", o.data,
+                        "synthetic, a recipe (naval, uji, air, wec), or CSV files (each a client)")
+            ->delimiter(',')
+            ->capture_default_str());
+  group(&AddDataDirOption(command, o.data_dir, "Folder with the recipes' files"));
+  AddColumnOptions(command, o);
+  group(command.add_option_function<std::string>(
+      "--scaling", [&o](const std::string& name) { o.scaling = ParseScaling(name); },
+      "norm (the paper's) or range (default: norm)"));
   group(command.add_option_function<std::string>(
       "--split", [&o](const std::string& name) { o.split = ParseSplit(name); },
       "How rows go to clients: iid, runs and site shuffle them, column and order do not (default: "

@@ -17,6 +17,9 @@ namespace polykern {
 /// The options that several commands share, each bound to the field of the library's struct.
 void AddSourceOptions(CLI::App& command, SourceOptions& options);
 
+/// Of these what says how to read the columns of files.
+void AddColumnOptions(CLI::App& command, SourceOptions& options);
+
 /// --delimiter and --decimal.
 void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);

@@ -47,7 +47,10 @@ std::vector<Given> GivenOf(const SourceOptions& options, bool all_ranges) {
   std::vector<std::string> calendar;
   for (const Calendar name : options.derived.calendar) calendar.emplace_back(CalendarName(name));
   add("calendar", calendar);
+  add("inputs", options.features);
   add("categorical", options.categorical);
+  if (options.categories != Categories::kOneHot)
+    one("categories", CategoriesName(options.categories));
   add("exclude", options.exclude);
   if (options.missing != MissingPolicy::kDrop) one("missing", MissingName(options.missing));
   if (options.scaling == Scaling::kRange) one("scaling", "range");

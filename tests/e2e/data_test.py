@@ -81,6 +81,42 @@ def test_scan_of_several_files_makes_each_a_site(polykern, tmp_path):
     assert run.code == 0 and "at 2 sites" in run.out, run.err
 
 
+def test_scan_takes_what_a_person_knows_better_and_proposes_a_line_that_fits_it(polykern, tmp_path):
+    (tmp_path / "my.csv").write_text("who,noted,day,a,kind,power\n" + "".join(
+        f"{'Ann' if i % 2 else 'Bob'},2026-11-{1 + i // 40:02d},{i // 2},{i % 7},{'u' if i % 3 else 'v'},{i * 5 % 11}\n"
+        for i in range(400)))
+    guessed = proposed(polykern("data", "scan", "my.csv").out)
+    assert "power" in guessed and "--client" not in guessed and "day" not in guessed
+    done = polykern("data", "scan", "my.csv", "--client", "who", "--time", "day", "--target", "a", "--exclude", "power",
+                    "--categorical", "kind", "--range", "a=-1:10", "--lags", "1,2", "--missing", "error")
+    assert (done.code, done.err) == (0, "")
+    words = proposed(done.out)
+    assert words == ["run", "--data", "my.csv", "--target", "a", "--client", "who", "--time", "day", "--lags", "1,2",
+                     "--categorical", "kind", "--exclude", "power", "--missing", "error", "--scaling", "range", "--range", "a=-1:10"]
+    run = polykern(*words, *QUICK)
+    assert run.code == 0 and "2 clients, 20 steps" in run.out, run.out + run.err
+    words = proposed(polykern("data", "scan", "my.csv", "--client", "who", "--time", "none", "--inputs", "a,day").out)
+    assert "--time" not in words and words[words.index("--inputs") + 1] == "a,day"
+    assert polykern(*words, *QUICK).code == 0
+    assert proposed(polykern("data", "scan", "--client", "who", "--time", "none", "--inputs", "a,day", "my.csv").out) == words
+    polykern("data", "scan", "my.csv", "--client", "who", "--inputs", "a", "--time", "day", "--write-config", "my.toml")
+    assert polykern("run", "--config", "my.toml", *QUICK).code == 0
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--client", "whoo"], ["no column \"whoo\"", "\"who\""]),
+    (["--time", "who"], ["who"]),
+    (["--target", "a", "--client", "a"], ["\"a\" is named for two things"]),
+    (["--range", "b=0:1"], ["no column \"b\""]),
+])
+def test_scan_refuses_what_does_not_fit_the_file(polykern, tmp_path, arguments, words):
+    (tmp_path / "my.csv").write_text("who,a,y\n" + "".join(f"n{i % 2},{i},{i % 5}\n" for i in range(40)))
+    done = polykern("data", "scan", "my.csv", *arguments)
+    assert done.code == 1 and done.err.count("\n") == 1
+    for word in words:
+        assert word in done.err, done.err
+
+
 def test_scan_says_why_nothing_can_be_learnt(polykern, tmp_path):
     (tmp_path / "words.csv").write_text("a,b\nx,u\ny,v\n")
     done = polykern("data", "scan", "words.csv")

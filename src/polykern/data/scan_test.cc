@@ -12,10 +12,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+SourceOptions Known(const std::string& target, const std::string& site) {
+  SourceOptions known;
+  known.target = target;
+  known.site = site;
+  return known;
+}
+
 class ScanTest : public testing::Test {
  protected:
   Scan Look(std::string_view text) { return ScanFiles({folder.Write("some.csv", text)}); }
-  SourceOptions Offer(std::string_view text) { return SuggestOptions(Look(text), "", ""); }
+  SourceOptions Offer(std::string_view text) { return SuggestOptions(Look(text)); }
 
   TestFolder folder;
 };
@@ -73,12 +80,14 @@ TEST_F(ScanTest, TakesTheLastNumbersForTheTarget) {
 
 TEST_F(ScanTest, TakesWhatItIsTold) {
   const Scan scan = Look("a,b,c\n1,2,x\n2,1,y\n3,3,x\n4,1,y\n");
-  const SourceOptions options = SuggestOptions(scan, "a", "c");
+  const SourceOptions options = SuggestOptions(scan, Known("a", "c"));
   EXPECT_EQ(options.target, "a");
   EXPECT_EQ(options.site, "c");
   EXPECT_THAT(options.categorical, IsEmpty());
-  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, "z", ""); }), HasSubstr("no column \"z\""));
-  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, "", "z"); }), HasSubstr("no column \"z\""));
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, Known("z", "")); }),
+              HasSubstr("no column \"z\""));
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, Known("", "z")); }),
+              HasSubstr("no column \"z\""));
 }
 
 TEST_F(ScanTest, SaysThatNothingCanBeTheTarget) {
@@ -168,15 +177,15 @@ TEST_F(ScanTest, NamesNoRangeThatTheCommandLineWouldDivide) {
 TEST_F(ScanTest, KeepsABareNameApartFromARecipe) {
   Scan scan = Look("a,y\n1,2\n2,1\n");
   scan.paths = {"naval", "sub/naval", "naval.csv"};
-  EXPECT_THAT(SuggestOptions(scan, "", "").data, ElementsAre("./naval", "sub/naval", "naval.csv"));
+  EXPECT_THAT(SuggestOptions(scan).data, ElementsAre("./naval", "sub/naval", "naval.csv"));
 }
 
 TEST_F(ScanTest, TakesNoColumnForTwoThings) {
   const Scan scan = Look("site,y\nN,1\nS,2\n");
-  EXPECT_EQ(SuggestOptions(scan, "site", "site").site, "");
-  EXPECT_EQ(SuggestOptions(scan, "site", "site").target, "site");
+  EXPECT_EQ(SuggestOptions(scan, Known("site", "site")).site, "");
+  EXPECT_EQ(SuggestOptions(scan, Known("site", "site")).target, "site");
   const Scan numbers = Look("a,b\n1,5\n2,6\n");
-  EXPECT_EQ(SuggestOptions(numbers, "", "b").target, "a");  // the site is not the target
+  EXPECT_EQ(SuggestOptions(numbers, Known("", "b")).target, "a");  // the site is not the target
 }
 
 TEST_F(ScanTest, GuessesNoClientWhereEveryFileIsOne) {
@@ -184,9 +193,9 @@ TEST_F(ScanTest, GuessesNoClientWhereEveryFileIsOne) {
   for (int i = 0; i < 20; ++i) text += (i % 2 == 0 ? "N," : "S,") + std::to_string(i) + "\n";
   const std::string one = folder.Write("one.csv", text);
   const std::string two = folder.Write("two.csv", text);
-  EXPECT_EQ(SuggestOptions(ScanFiles({one}), "", "").client, "site");
-  EXPECT_EQ(SuggestOptions(ScanFiles({one, two}), "", "").client, "");
-  EXPECT_EQ(SuggestOptions(ScanFiles({one, two}), "", "site").site, "site");
+  EXPECT_EQ(SuggestOptions(ScanFiles({one})).client, "site");
+  EXPECT_EQ(SuggestOptions(ScanFiles({one, two})).client, "");
+  EXPECT_EQ(SuggestOptions(ScanFiles({one, two}), Known("", "site")).site, "site");
 }
 
 TEST_F(ScanTest, OffersOptionsWithWhichRandomFilesCanBeLearntFrom) {
@@ -213,7 +222,7 @@ TEST_F(ScanTest, OffersOptionsWithWhichRandomFilesCanBeLearntFrom) {
     const Scan scan = ScanFiles({folder.Write("some.csv", text)});
     SourceOptions options;
     try {
-      options = SuggestOptions(scan, "", "");
+      options = SuggestOptions(scan);
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("no column can be the target"));
       continue;
@@ -234,7 +243,7 @@ TEST_F(ScanTest, FindsDecimalCommas) {
   const Scan scan = Look("a;b;note\n1,5;2;x\n2,25;3;y\n");
   EXPECT_EQ(scan.decimal, ',');
   EXPECT_EQ(scan.columns[0].range.high, 2.25);
-  EXPECT_EQ(SuggestOptions(scan, "", "").decimal, ',');
+  EXPECT_EQ(SuggestOptions(scan).decimal, ',');
   EXPECT_EQ(Look("a;b\n1,5;2\nx;3\n").decimal, '.');  // other texts as well
   EXPECT_EQ(Look("a;b\n1.5;2\n2.5;3\n").decimal, '.');
   const std::string quoted = folder.Write("quoted.csv", "a,b\n\"1,5\",2\n\"2,5\",3\n");

@@ -133,12 +133,59 @@ std::vector<std::string> GuessTime(const Scan& scan) {
   return parts.size() < 3 ? std::vector<std::string>() : parts;
 }
 
+/// Somebody says that there is no such column.
+bool SaysNone(const Scan& scan, const std::string& name) {
+  return name == kNoColumn &&
+         std::ranges::find(scan.columns, name, &ColumnSummary::name) == scan.columns.end();
+}
+
+/// The columns that somebody has named, whatever for.
+std::vector<std::string> NamedColumns(const SourceOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& name : {options.target, options.site, options.client}) {
+    if (!name.empty()) names.push_back(name);
+  }
+  for (const auto* list :
+       {&options.time, &options.features, &options.exclude, &options.categorical}) {
+    names.insert(names.end(), list->begin(), list->end());
+  }
+  return names;
+}
+
+/// Every named column must exist, and be named for one thing; site and client may be the same, and
+/// a site that is the target is no site.
+void CheckKnown(const Scan& scan, SourceOptions known) {
+  if (SaysNone(scan, known.client)) known.client.clear();
+  if (known.time.size() == 1 && SaysNone(scan, known.time.front())) known.time.clear();
+  for (const DeclaredRange& range : known.ranges) Named(scan, range.column);
+  std::vector<std::string> names = NamedColumns(known);
+  for (const std::string& name : names) Named(scan, name);
+  if (!known.site.empty() && (known.site == known.client || known.site == known.target)) {
+    names.erase(std::ranges::find(names, known.site));
+  }
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return;
+  throw Error(Quoted(*twice) + " is named for two things; a column has one part to play");
+}
+
 /// What becomes of the columns that are neither target, client nor time.
-void SortInputs(const Scan& scan, SourceOptions& options) {
+void SortInputs(const Scan& scan, const SourceOptions& known, SourceOptions& options) {
+  const auto add_range = [&](const ColumnSummary& column) {
+    if (std::ranges::find(known.ranges, column.name, &DeclaredRange::column) ==
+        known.ranges.end()) {
+      options.ranges.push_back({column.name, column.range});
+    }
+  };
   std::size_t incomplete = 0;
   for (const ColumnSummary& column : scan.columns) {
     if (column.name == options.site || column.name == options.client ||
-        Among(options.time, column.name)) {
+        Among(options.time, column.name) || Among(known.exclude, column.name)) {
+      continue;
+    }
+    const bool named = Among(known.features, column.name);
+    const bool others = !known.features.empty() && !named;  // the inputs are known
+    if (Among(known.categorical, column.name) || (others && column.name != options.target)) {
       continue;
     }
     const bool number = column.kind == ColumnKind::kNumber;
@@ -148,8 +195,8 @@ void SortInputs(const Scan& scan, SourceOptions& options) {
                                    (number && ClientValues(column, scan.rows) > 1));
     const bool text = column.kind == ColumnKind::kText && full && !column.more_values &&
                       column.values.size() <= kMostCategories;
-    if (target || (number && column.default_input && full && !names)) {
-      if (number) options.ranges.push_back({column.name, column.range});
+    if (target || named || (number && column.default_input && full && !names)) {
+      if (number) add_range(column);
       if (!target) incomplete += column.missing;
     } else if (column.default_input) {
       options.exclude.push_back(column.name);
@@ -165,28 +212,34 @@ void SortInputs(const Scan& scan, SourceOptions& options) {
 
 }  // namespace
 
-SourceOptions SuggestOptions(const Scan& scan, const std::string& target, const std::string& site) {
-  SourceOptions options;
+SourceOptions SuggestOptions(const Scan& scan, const SourceOptions& known) {
+  CheckKnown(scan, known);
+  SourceOptions options = known;
   options.data.clear();
   for (const std::string& path : scan.paths) {  // a bare word would be taken for a recipe's name
     const bool bare = path.find_first_of("./\\") == std::string::npos;
     options.data.push_back(bare ? "./" + path : path);
   }
   options.decimal = scan.decimal;
-  options.time = GuessTime(scan);
-  if (Among(options.time, target) || Among(options.time, site)) options.time.clear();
-  std::vector<std::string> taken = options.time;
-  if (!target.empty()) taken.push_back(Named(scan, target).name);
-  if (!site.empty()) {
-    options.site = Named(scan, site).name;
-  } else {
+  const bool no_client = SaysNone(scan, known.client);
+  const bool no_time = known.time.size() == 1 && SaysNone(scan, known.time.front());
+  if (no_client) options.client.clear();
+  if (no_time) options.time.clear();
+  if (options.site == options.target) options.site.clear();
+  std::vector<std::string> taken = NamedColumns(options);
+  if (options.time.empty() && !no_time) {
+    options.time = GuessTime(scan);
+    if (std::ranges::any_of(options.time, [&](const auto& name) { return Among(taken, name); })) {
+      options.time.clear();
+    }
+  }
+  taken.insert(taken.end(), options.time.begin(), options.time.end());
+  if (options.client.empty() && options.site.empty() && !no_client) {
     options.client = GuessClient(scan, taken);
   }
-  if (options.site == target) options.site.clear();
-  taken.push_back(options.site);
   taken.push_back(options.client);
-  options.target = target.empty() ? GuessTarget(scan, taken) : target;
-  SortInputs(scan, options);
+  if (options.target.empty()) options.target = GuessTarget(scan, taken);
+  SortInputs(scan, known, options);
   options.scaling = Scaling::kRange;
   std::erase_if(options.ranges, [](const DeclaredRange& range) {  // lists are divided at commas
     return range.column.find(',') != std::string::npos;

@@ -12,6 +12,7 @@ namespace polykern {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Labels of an hour: with a day in them, or without anything that lasts.
@@ -36,9 +37,9 @@ class SuggestTest : public testing::Test {
     }
     return folder.Write(name, text);
   }
-  SourceOptions Offer(const std::vector<std::string>& paths) {
-    SourceOptions options = SuggestOptions(ScanFiles(paths), "", "");
-    SuggestFromTimes(options);
+  SourceOptions Offer(const std::vector<std::string>& paths, const SourceOptions& known = {}) {
+    SourceOptions options = SuggestOptions(ScanFiles(paths), known);
+    SuggestFromTimes(options, known);
     return options;
   }
 
@@ -102,7 +103,7 @@ TEST_F(SuggestTest, TakesBackTimesThatAreNotAClientsOwn) {
             std::to_string(i % 7) + "\n";
   }
   const std::string path = folder.Write("some.csv", text);
-  EXPECT_THAT(SuggestOptions(ScanFiles({path}), "", "").time, ElementsAre("date"));
+  EXPECT_THAT(SuggestOptions(ScanFiles({path})).time, ElementsAre("date"));
   EXPECT_THAT(Offer({path}).time, IsEmpty());
 }
 
@@ -117,6 +118,86 @@ TEST_F(SuggestTest, ImputesWhereManyRowsWouldBeLost) {
   };
   EXPECT_EQ(offer(5), MissingPolicy::kDrop);
   EXPECT_EQ(offer(6), MissingPolicy::kImpute);
+}
+
+/// Thirty days of two people's readings: nothing is called as one would guess.
+std::string Readings(TestFolder& folder) {
+  std::string text = "who,code,day,noted,level,power\n";
+  for (int i = 0; i < 60; ++i) {
+    text += std::string(i % 2 == 0 ? "Ann" : "Bob") + "," + std::to_string(i % 5) + "," +
+            std::to_string(1 + i / 2) + "," + TimeText(1325376000 + 86400.0 * (i / 2)) + "," +
+            std::to_string(i * 37 % 11) + "," + std::to_string(i % 13) + "\n";
+  }
+  return folder.Write("readings.csv", text);
+}
+
+TEST_F(SuggestTest, KeepsWhatIsKnownAndFitsTheRestToIt) {
+  const std::string path = Readings(folder);
+  const SourceOptions guessed = Offer({path});
+  EXPECT_EQ(guessed.target, "power");
+  EXPECT_EQ(guessed.client, "");
+  EXPECT_THAT(guessed.time, IsEmpty());  // a single client would have two rows a day
+  SourceOptions known;
+  known.client = "who";
+  EXPECT_THAT(Offer({path}, known).time, ElementsAre("noted"));
+  known.time = {"day"};
+  known.exclude = {"power"};
+  known.ranges = {{"level", {-5, 50}}};
+  known.derived.lags = {2};
+  const SourceOptions options = Offer({path}, known);
+  EXPECT_EQ(options.client, "who");
+  EXPECT_THAT(options.time, ElementsAre("day"));
+  EXPECT_EQ(options.target, "level");  // power is not to be had
+  EXPECT_THAT(options.exclude, ElementsAre("power"));
+  EXPECT_THAT(options.derived.lags, ElementsAre(2));
+  EXPECT_THAT(options.categorical, IsEmpty());
+  ASSERT_EQ(options.ranges.size(), 2U);
+  EXPECT_EQ(options.ranges[0].range.high, 50);
+  EXPECT_EQ(options.ranges[1].column, "code");
+  const Source source = OpenSource(options);
+  EXPECT_EQ(source.stream->clients(), 2U);
+  EXPECT_EQ(source.stream->steps(), 30U);
+}
+
+TEST_F(SuggestTest, TakesKnownInputsAloneAndNoColumnForNone) {
+  const std::string path = Hours("wind.csv", 48, Daily);
+  SourceOptions known;
+  known.client = kNoColumn;
+  known.time = {kNoColumn};
+  known.features = {"ZONEID"};
+  SourceOptions options = Offer({path}, known);
+  EXPECT_EQ(options.client, "");
+  EXPECT_THAT(options.time, IsEmpty());
+  EXPECT_THAT(options.features, ElementsAre("ZONEID"));
+  ASSERT_EQ(options.ranges.size(), 2U);
+  EXPECT_EQ(options.ranges[0].column, "ZONEID");
+  EXPECT_EQ(options.ranges[1].column, "TARGETVAR");
+  EXPECT_EQ(OpenSource(options).inputs.size(), 1U);
+}
+
+TEST_F(SuggestTest, KeepsAKnownTimeInWhichClientsHaveManyRowsAtOnce) {
+  SourceOptions known;
+  known.client = kNoColumn;  // so both zones are one client, with two rows an hour
+  const std::string path = Hours("wind.csv", 48, Daily);
+  EXPECT_THAT(Offer({path}, known).time, IsEmpty());
+  known.time = {"TIMESTAMP"};
+  EXPECT_THAT(Offer({path}, known).time, ElementsAre("TIMESTAMP"));
+}
+
+TEST_F(SuggestTest, RefusesColumnsThatAreNotThereOrNamedForTwoThings) {
+  const Scan scan = ScanFiles({Hours("wind.csv", 48, Daily)});
+  SourceOptions known;
+  known.client = "ZONE";
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("no column \"ZONE\""));
+  known = {};
+  known.ranges = {{"U11", {0, 1}}};
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("no column \"U11\""));
+  known = {};
+  known.target = known.client = "ZONEID";
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("\"ZONEID\" is named"));
+  known = {};
+  known.time = known.exclude = {"TIMESTAMP"};
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("two things"));
 }
 
 }  // namespace

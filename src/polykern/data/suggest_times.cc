@@ -70,20 +70,20 @@ void AddCalendar(const Dataset& data, Seconds step, SourceOptions& options) {
 
 }  // namespace
 
-void SuggestFromTimes(SourceOptions& options) {
+void SuggestFromTimes(SourceOptions& options, const SourceOptions& known) {
   if (options.time.empty()) return;
   const Source source = OpenSource(options);
   const auto* dealt = dynamic_cast<const TableStream*>(source.stream.get());
   if (dealt == nullptr || dealt->data().time.empty()) return;
   const Dataset& data = dealt->data();
-  if (data.order.doubled * 10 > data.rows()) {
+  if (known.time.empty() && data.order.doubled * 10 > data.rows()) {
     options.time.clear();
     return;
   }
   const Seconds step = UsualStep(data);
   if (!(step > 0)) return;
-  AddLags(data, step, options);
-  AddCalendar(data, step, options);
+  if (options.derived.lags.empty()) AddLags(data, step, options);
+  if (options.derived.calendar.empty()) AddCalendar(data, step, options);
 }
 
 }  // namespace polykern
