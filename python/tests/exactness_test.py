@@ -187,6 +187,8 @@ def test_simulate_gives_the_bits_of_the_program(name, tmp_path):
     assert result.fingerprint == expected["fingerprint"]
     assert result.mse == expected["mse"]
     ours = result.to_dict()["runs"][0]
+    if expected["client_scores"] is not None:
+        expected["client_scores"].pop("sites")  # arrays have none
     for field in expected:
         if field not in ("seconds", "microseconds_per_sample", "client_weights", "options"):
             assert ours[field] == expected[field], field
