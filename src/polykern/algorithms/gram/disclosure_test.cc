@@ -37,9 +37,13 @@ std::vector<SeenSum> ReleasedSums(const GramGrid& grid, const GramRules& rules, 
     for (const std::uint32_t expert : turn) {
       const auto had = static_cast<std::size_t>(schedule.Samples(expert));
       released.push_back({expert, had, step * clients});
-      schedule.Released(expert, static_cast<double>(step * clients - had), trust);
+      schedule.Hold(expert, static_cast<double>(step * clients - had));
     }
-    schedule.Learnt({clients, clients * kSought}, turn);
+    schedule.Learnt({clients, clients * kSought});
+    for (const std::uint32_t expert : turn) {
+      EXPECT_TRUE(schedule.Release(expert)) << "everybody is there";
+      schedule.Released(expert, trust);
+    }
     turn = schedule.NextTurn();
   }
   return released;

@@ -4,6 +4,11 @@
 #include <cassert>
 
 namespace polykern {
+namespace {
+
+constexpr double kFew = 0.5;  // of the samples that the first step counts on
+
+}  // namespace
 
 GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
                            const SampleCount& expected)
@@ -11,45 +16,70 @@ GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
       rules_(rules),
       last_learnt_(static_cast<double>(expected.samples)),
       last_unknowns_(static_cast<double>(expected.unknowns)),
+      sums_(grid.experts()),
+      held_(grid.experts()),
       samples_(grid.experts()),
       tokens_(grid.experts()),
       weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {}
 
-void GramSchedule::Learnt(const SampleCount& fresh, std::span<const std::uint32_t> turn) {
-  last_learnt_ = static_cast<double>(fresh.samples);
+void GramSchedule::Learnt(const SampleCount& fresh) {
+  const auto samples = static_cast<double>(fresh.samples);
+  few_ = learnt_ == 0 && samples < kFew * last_learnt_;
+  last_learnt_ = samples;
   last_unknowns_ = static_cast<double>(fresh.unknowns);
   learnt_ += last_learnt_;
   unknowns_ += last_unknowns_;
   for (double& tokens : tokens_) tokens += rules_.disclosure * last_unknowns_;
-  for (const std::uint32_t expert : turn) {
-    tokens_[expert] = 0;
-    for (std::size_t e = expert; grid_.HasSmaller(e); --e) tokens_[e - 1] = 0;
-  }
 }
 
-bool GramSchedule::Covers(const SampleCount& fresh) const {
-  return *std::ranges::min_element(tokens_) +
-             rules_.disclosure * static_cast<double>(fresh.unknowns) >=
-         0;
+/// Clients that stay away have samples that an expert lacks: then those that are there must do.
+bool GramSchedule::Complete(std::size_t expert) const {
+  const double held = held_[expert];
+  if (held < kLeastSamples) return false;
+  return samples_[expert] + held >= learnt_ ||
+         NumbersOf(expert) <= rules_.disclosure * held * (unknowns_ / learnt_);
+}
+
+bool GramSchedule::Release(std::size_t expert) {
+  if (!Complete(expert)) return false;
+  if (sums_[expert] == Sum::kPaid) {
+    // The first step may have counted on more samples than came.
+    return *std::ranges::min_element(tokens_) >= 0;
+  }
+  if (tokens_[expert] < NumbersOf(expert)) return false;
+  Pay(expert);
+  return true;
+}
+
+/// Clients do not send again what they have sent of a larger size.
+void GramSchedule::Close(std::size_t expert) {
+  for (std::size_t e = expert;; --e) {
+    sums_[e] = Sum::kNotAsked;
+    held_[e] = 0;
+    tokens_[e] = 0;
+    if (!grid_.HasSmaller(e)) return;
+  }
 }
 
 /// The windows of all experts end now, so older samples are in fewer of them: their tokens are
 /// spent first. An expert with a longer window lost them all; one with a shorter window has at most
 /// what is left of all.
 void GramSchedule::Pay(std::size_t expert) {
-  const auto numbers = static_cast<double>(grid_.NumbersOf(expert));
   const double had = tokens_[expert];
   for (double& tokens : tokens_) {
-    tokens = tokens >= had ? tokens - numbers : std::min(tokens, had - numbers);
+    tokens = tokens >= had ? tokens - NumbersOf(expert) : std::min(tokens, had - NumbersOf(expert));
   }
 }
 
-void GramSchedule::Released(std::size_t expert, double samples, std::span<const double> weights) {
+void GramSchedule::Released(std::size_t expert, std::span<const double> weights) {
   assert(weights.size() == weights_.size());
-  samples_[expert] += samples;
+  samples_[expert] += held_[expert];
   std::ranges::copy(weights, weights_.begin());
+  Close(expert);
   // It holds the sums of every smaller size.
-  for (std::size_t e = expert; grid_.HasSmaller(e); --e) samples_[e - 1] = samples_[expert];
+  for (std::size_t e = expert; grid_.HasSmaller(e); --e) {
+    samples_[e - 1] = std::max(samples_[e - 1], samples_[expert]);
+  }
 }
 
 /// What it costs does not matter: an expensive one is saved up for. A size that never had a turn is
@@ -64,10 +94,25 @@ double GramSchedule::Priority(std::size_t expert, double pending) const {
   return samples_[expert - 1] > 0 ? std::max(weights_[expert - 1], explored) + explored : 0;
 }
 
+bool GramSchedule::Ask(std::size_t expert, std::vector<std::uint32_t>& turn) {
+  if (NumbersOf(expert) > uplink_) return false;
+  uplink_ -= NumbersOf(expert);
+  turn.push_back(static_cast<std::uint32_t>(expert));
+  return true;
+}
+
 std::vector<std::uint32_t> GramSchedule::NextTurn() {
   std::vector<std::uint32_t> turn;
-  std::vector<bool> asked(grid_.kernels());
   uplink_ = std::min(uplink_ + rules_.budget, rules_.burst * rules_.budget);
+  std::vector<bool> asked(grid_.kernels());  // a larger size would hold the same sums again
+  for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
+    if (few_ && !grid_.HasSmaller(expert) && sums_[expert] == Sum::kNotAsked) {
+      sums_[expert] = Sum::kAsked;
+    }
+    if (sums_[expert] == Sum::kNotAsked) continue;
+    asked[grid_.KernelOf(expert)] = true;
+    Ask(expert, turn);
+  }
   const double coming = learnt_ > 0 ? 0 : rules_.disclosure * last_unknowns_;
   const double all = learnt_ + last_learnt_;
   const double unknowns_each = all > 0 ? (unknowns_ + last_unknowns_) / all : 0;
@@ -77,20 +122,17 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
     for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
       if (asked[grid_.KernelOf(expert)]) continue;
       const double pending = all - samples_[expert];
-      const auto numbers = static_cast<double>(grid_.NumbersOf(expert));
-      if (numbers > rules_.disclosure * pending * unknowns_each) continue;
+      if (NumbersOf(expert) > rules_.disclosure * pending * unknowns_each) continue;
       const double priority = Priority(expert, pending);
       if (priority > highest) {
         highest = priority;
         best = expert;
       }
     }
-    const auto numbers = static_cast<double>(grid_.NumbersOf(best));
-    if (highest <= 0 || numbers > uplink_ || numbers > tokens_[best] + coming) break;
-    uplink_ -= numbers;
+    if (highest <= 0 || NumbersOf(best) > tokens_[best] + coming || !Ask(best, turn)) break;
     Pay(best);
-    turn.push_back(static_cast<std::uint32_t>(best));
-    asked[grid_.KernelOf(best)] = true;  // a larger size of it would hold the same sums again
+    sums_[best] = Sum::kPaid;
+    asked[grid_.KernelOf(best)] = true;
   }
   std::ranges::sort(turn);
   return turn;
@@ -103,7 +145,7 @@ void GramSchedule::Save(std::span<double> saved) const {
   for (const auto* each : {&samples_, &tokens_, &weights_}) to = std::ranges::copy(*each, to).out;
 }
 
-void GramSchedule::Load(std::span<const double> saved) {
+void GramSchedule::Load(std::span<const double> saved, std::span<const std::uint32_t> turn) {
   double* const numbers[] = {&uplink_, &learnt_, &unknowns_, &last_learnt_, &last_unknowns_};
   for (std::size_t i = 0; i < kNumbers; ++i) *numbers[i] = saved[i];
   saved = saved.subspan(kNumbers);
@@ -111,6 +153,25 @@ void GramSchedule::Load(std::span<const double> saved) {
     std::ranges::copy(saved.first(each->size()), each->begin());
     saved = saved.subspan(each->size());
   }
+  std::ranges::fill(sums_, Sum::kNotAsked);
+  std::ranges::fill(held_, 0);
+  for (const std::uint32_t expert : turn) sums_[expert] = Sum::kPaid;
+}
+
+bool GramSchedule::AnyHeld() const {
+  return std::ranges::any_of(held_, [](double held) { return held > 0; }) ||
+         std::ranges::count(sums_, Sum::kAsked) > 0;
+}
+
+void GramSchedule::SaveHeld(std::span<double> saved) const {
+  const auto states = std::ranges::copy(held_, saved.begin()).out;
+  std::ranges::transform(sums_, states, [](Sum sum) { return static_cast<double>(sum); });
+}
+
+void GramSchedule::LoadHeld(std::span<const double> saved) {
+  std::ranges::copy(saved.first(held_.size()), held_.begin());
+  std::ranges::transform(saved.last(sums_.size()), sums_.begin(),
+                         [](double state) { return static_cast<Sum>(static_cast<int>(state)); });
 }
 
 }  // namespace polykern

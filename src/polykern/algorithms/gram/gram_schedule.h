@@ -23,39 +23,64 @@ struct GramRules {
 /// sums over any set of samples have at most `disclosure` numbers for each of their unknowns, if
 /// all clients that learnt from them send. The next expert is the one with the most weight times
 /// news, as soon as it can be paid for; of a kernel one size at a time, since a larger one has the
-/// sums of the smaller ones. Pure: the same calls give the same bits. One thread.
+/// sums of the smaller ones.
+/// A sum is open from when it is asked for until it is released: as soon as it holds all samples
+/// there are, or so many that these alone can pay for it. Whoever comes by meanwhile adds to it.
+/// Pure: the same calls give the same bits. One thread.
 class GramSchedule {
  public:
-  /// A sum over fewer samples is not asked for.
+  /// A sum over fewer samples is not released.
   static constexpr double kLeastSamples = 32;
 
   /// `expected`: in the first step. It alone counts on samples that it has not heard of.
   GramSchedule(const GramGrid& grid, const GramRules& rules, const SampleCount& expected = {});
 
-  /// Can the last turn be paid for if the clients learnt from so many samples more? If not, its
-  /// sums must not be released.
-  bool Covers(const SampleCount& fresh) const;
+  /// Sums of an expert came, over so many samples that it did not have: they are held. They may
+  /// answer an earlier turn.
+  void Hold(std::size_t expert, double samples) { held_[expert] += samples; }
   /// A step ended in which the clients learnt from so many samples more, which are in the sums of
-  /// its turn.
-  void Learnt(const SampleCount& fresh, std::span<const std::uint32_t> turn);
-  /// The sums of an expert came, over so many samples that it did not have; with them the sum of
-  /// the clients' weights.
-  void Released(std::size_t expert, double samples, std::span<const double> weights);
+  /// its turn. After Hold.
+  void Learnt(const SampleCount& fresh);
+  /// May the sums that are held of an expert be released now? Then they are paid for, and one of
+  /// the next two must follow. After Learnt.
+  bool Release(std::size_t expert);
+  /// They are released; with them came the mean of the clients' weights. What is held of the
+  /// smaller sizes of its kernel is void: they have what the larger one has, if it has more.
+  void Released(std::size_t expert, std::span<const double> weights);
+  /// They cannot be used; what is held of the smaller sizes is void all the same.
+  void Discarded(std::size_t expert) { Close(expert); }
   /// What the next step asks for, upwards. To be called once per step.
   std::vector<std::uint32_t> NextTurn();
 
-  /// Samples in an expert's sums; 0: it never had a turn.
+  /// Samples in an expert's released sums; 0: it never had any.
   double Samples(std::size_t expert) const { return samples_[expert]; }
+  /// Samples in the sums that wait for more.
+  double Held(std::size_t expert) const { return held_[expert]; }
 
   static std::size_t SavedSize(const GramGrid& grid) { return kNumbers + 3 * grid.experts(); }
   void Save(std::span<double> saved) const;
-  void Load(std::span<const double> saved);
+  /// `turn`: what the step asks for.
+  void Load(std::span<const double> saved, std::span<const std::uint32_t> turn);
+
+  /// What is held, and what is asked for besides the turn. If nothing is, Load knows it all.
+  bool AnyHeld() const;
+  static std::size_t HeldSize(const GramGrid& grid) { return 2 * grid.experts(); }
+  void SaveHeld(std::span<double> saved) const;
+  void LoadHeld(std::span<const double> saved);
 
  private:
   static constexpr std::size_t kNumbers = 5;
+  enum class Sum { kNotAsked, kAsked, kPaid };
 
   double Priority(std::size_t expert, double pending) const;
+  double NumbersOf(std::size_t expert) const {
+    return static_cast<double>(grid_.NumbersOf(expert));
+  }
+  bool Complete(std::size_t expert) const;
   void Pay(std::size_t expert);
+  void Close(std::size_t expert);
+  /// False if the uplink cannot pay.
+  bool Ask(std::size_t expert, std::vector<std::uint32_t>& turn);
 
   const GramGrid& grid_;
   GramRules rules_;
@@ -64,7 +89,10 @@ class GramSchedule {
   double unknowns_ = 0;
   double last_learnt_ = 0;  // in the last step
   double last_unknowns_ = 0;
-  std::vector<double> samples_;  // per expert: in its sums
+  bool few_ = false;             // came in the first step
+  std::vector<Sum> sums_;        // per expert
+  std::vector<double> held_;     // per expert
+  std::vector<double> samples_;  // per expert: in its released sums
   std::vector<double> tokens_;   // per expert: what is left of those of samples it lacks
   std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
 };

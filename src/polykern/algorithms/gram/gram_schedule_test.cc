@@ -24,18 +24,15 @@ class Played {
   void Step(std::uint64_t samples, std::uint64_t unknowns_each) {
     learnt_ += static_cast<double>(samples);
     for (const std::uint32_t expert : turn) {
-      const auto sent = static_cast<double>(grid_.NumbersOf(expert));
-      numbers += sent;
-      released.push_back({sent, since_[expert], steps.size() + 1});
-      schedule.Released(expert, learnt_ - schedule.Samples(expert), trust_);
-      for (std::size_t e = expert + 1; e-- > 0;) {
-        since_[e] = steps.size() + 1;
-        if (!grid_.HasSmaller(e)) break;
-      }
+      numbers += static_cast<double>(grid_.NumbersOf(expert));
+      schedule.Hold(expert, learnt_ - schedule.Samples(expert) - schedule.Held(expert));
     }
     steps.push_back(static_cast<double>(samples * unknowns_each));
     unknowns += steps.back();
-    schedule.Learnt({samples, samples * unknowns_each}, turn);
+    schedule.Learnt({samples, samples * unknowns_each});
+    for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
+      if (schedule.Release(expert)) Released(expert);
+    }
     turn = schedule.NextTurn();
   }
 
@@ -63,6 +60,16 @@ class Played {
   std::vector<double> steps;  ///< the unknowns of each
 
  private:
+  void Released(std::size_t expert) {
+    released.push_back(
+        {static_cast<double>(grid_.NumbersOf(expert)), since_[expert], steps.size()});
+    schedule.Released(expert, trust_);
+    for (std::size_t e = expert + 1; e-- > 0;) {
+      since_[e] = steps.size();
+      if (!grid_.HasSmaller(e)) break;
+    }
+  }
+
   std::vector<double> trust_;
   std::vector<std::size_t> since_ = std::vector<std::size_t>(grid_.experts());
   double learnt_ = 0;
@@ -195,13 +202,20 @@ TEST(GramSchedule, TakesUpLargerSizesOfWhatIsTrusted) {
 TEST(GramSchedule, GivesSmallerSizesWhatALargerOneHas) {
   const GramGrid grid(2, 21);
   GramSchedule schedule(grid, {});
-  schedule.Learnt({50, 500}, {});
-  schedule.Released(0, 20, Even(grid));
-  schedule.Released(2, 50, Even(grid));
+  schedule.Hold(0, 20);
+  schedule.Released(0, Even(grid));
+  schedule.Hold(2, 50);
+  schedule.Released(2, Even(grid));
   EXPECT_EQ(schedule.Samples(0), 50);
   EXPECT_EQ(schedule.Samples(1), 50);
   EXPECT_EQ(schedule.Samples(2), 50);
   EXPECT_EQ(schedule.Samples(3), 0);
+  schedule.Hold(1, 30);
+  schedule.Released(1, Even(grid));
+  schedule.Hold(2, 10);
+  schedule.Released(2, Even(grid));
+  EXPECT_EQ(schedule.Samples(1), 80) << "it has more than the larger one";
+  EXPECT_EQ(schedule.Samples(2), 60);
 }
 
 TEST(GramSchedule, GoesOnWithTheSameTurnsAfterAStop) {
@@ -210,14 +224,139 @@ TEST(GramSchedule, GoesOnWithTheSameTurnsAfterAStop) {
   for (int step = 0; step < 40; ++step) whole.Step(37, 9);
   std::vector<double> saved(GramSchedule::SavedSize(grid));
   whole.schedule.Save(saved);
+  EXPECT_FALSE(whole.schedule.AnyHeld());
   GramSchedule again(grid, {});
-  again.Load(saved);
+  again.Load(saved, whole.turn);
   for (int step = 0; step < 40; ++step) {
-    whole.schedule.Learnt({37, 333}, whole.turn);
-    again.Learnt({37, 333}, whole.turn);
+    for (GramSchedule* schedule : {&whole.schedule, &again}) {
+      for (const std::uint32_t expert : whole.turn) schedule->Hold(expert, 37 * (step + 1));
+      schedule->Learnt({37, 333});
+      for (std::size_t expert = 0; expert < grid.experts(); ++expert) {
+        if (schedule->Release(expert)) schedule->Released(expert, Even(grid));
+      }
+    }
     whole.turn = whole.schedule.NextTurn();
     EXPECT_EQ(whole.turn, again.NextTurn());
   }
+}
+
+/// Of 40 clients those that take turns send: `share` of them in each step, each with a sample. What
+/// of it belongs to whom is told by the steps in which a client is there.
+class SeldomThere {
+ public:
+  SeldomThere(const GramGrid& grid, const GramRules& rules, std::size_t run)
+      : grid_(grid), run_(run), schedule(grid, rules, {kClients, 9 * kClients}) {
+    turn = schedule.NextTurn();
+  }
+
+  void Step() {
+    std::uint64_t there = 0;
+    for (std::size_t k = 0; k < kClients; ++k) {
+      if ((step_ / run_ + k) % 10 != 0) continue;
+      ++there;
+      ++learnt_[k];
+      for (const std::uint32_t expert : turn) {
+        schedule.Hold(expert, learnt_[k] - sent_[k][expert]);
+        sent_[k][expert] = learnt_[k];
+      }
+    }
+    for (const std::uint32_t expert : turn) numbers += static_cast<double>(grid_.NumbersOf(expert));
+    schedule.Learnt({there, 9 * there});
+    for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
+      const double held = schedule.Held(expert);
+      if (!schedule.Release(expert)) continue;
+      const auto released = static_cast<double>(grid_.NumbersOf(expert));
+      EXPECT_GE(held, GramSchedule::kLeastSamples);
+      EXPECT_LE(released, 0.5 * 9 * held) << "expert " << expert << " in step " << step_;
+      samples += held;
+      disclosed += released;
+      first = std::min(first, step_);
+      schedule.Released(expert, Even(grid_));
+    }
+    ++step_;
+    turn = schedule.NextTurn();
+  }
+
+  static constexpr std::size_t kClients = 40;
+
+ private:
+  const GramGrid& grid_;
+  std::size_t run_;
+  std::size_t step_ = 0;
+  std::vector<double> learnt_ = std::vector<double>(kClients);
+  std::vector<std::vector<double>> sent_ =
+      std::vector(kClients, std::vector<double>(grid_.experts()));
+
+ public:
+  GramSchedule schedule;
+  std::vector<std::uint32_t> turn;
+  double samples = 0;    ///< in all sums
+  double disclosed = 0;  ///< numbers of all sums
+  double numbers = 0;    ///< that a client sends that is always there
+  std::size_t first = 1000;
+};
+
+TEST(GramSchedule, ReleasesNoSumThatItsOwnSamplesCannotPayFor) {
+  const GramGrid grid(4, 100);
+  for (const std::size_t run : {1U, 3U, 10U}) {
+    SeldomThere federation(grid, {}, run);
+    for (int step = 0; step < 500; ++step) federation.Step();
+    EXPECT_LE(federation.disclosed, 0.5 * 9 * 4 * 500);
+    EXPECT_GT(federation.disclosed, 0.3 * 9 * 4 * 500) << "little is wasted";
+    EXPECT_LE(federation.numbers, 1000 * 501);
+  }
+}
+
+TEST(GramSchedule, KeepsASumOpenUntilItsSamplesCanPay) {
+  const GramGrid grid(4, 100);
+  SeldomThere federation(grid, {}, 1);
+  EXPECT_THAT(federation.turn, ElementsAre(0, 5)) << "if all came, 180 tokens";
+  for (int step = 0; step < 9; ++step) {
+    federation.Step();
+    EXPECT_THAT(federation.turn, ElementsAre(0, 5, 10, 15)) << "few came: all kernels begin";
+    EXPECT_EQ(federation.schedule.Held(0), 4 * (step + 1));
+  }
+  federation.Step();  // two sums of 86 numbers are paid for by 40 samples
+  EXPECT_EQ(federation.schedule.Samples(0), 40);
+  EXPECT_EQ(federation.schedule.Samples(5), 40);
+  EXPECT_EQ(federation.schedule.Samples(10), 0);
+  EXPECT_EQ(federation.schedule.Held(10), 36);
+}
+
+TEST(GramSchedule, ReleasesLateSumsWhenTheyCanPay) {
+  const GramGrid grid(2, 21);
+  GramSchedule schedule(grid, {});
+  schedule.Hold(0, 31);
+  schedule.Learnt({1000, 10000});
+  EXPECT_FALSE(schedule.Release(0)) << "too few";
+  schedule.Hold(0, 1);
+  EXPECT_TRUE(schedule.Release(0));
+  schedule.Released(0, Even(grid));
+  schedule.Hold(0, 500);
+  EXPECT_FALSE(schedule.Release(0)) << "it has no tokens yet";
+  schedule.Hold(2, 100);
+  EXPECT_FALSE(schedule.Release(2)) << "half of 1000 unknowns do not pay for 952 numbers";
+}
+
+TEST(GramSchedule, HoldsTheSameAfterAStop) {
+  const GramGrid grid(4, 100);
+  SeldomThere whole(grid, {}, 10);
+  SeldomThere stopped(grid, {}, 10);
+  int held = 0;
+  for (int step = 0; step < 150; ++step) {
+    whole.Step();
+    stopped.Step();
+    std::vector<double> saved(GramSchedule::SavedSize(grid));
+    stopped.schedule.Save(saved);
+    std::vector<double> sums(GramSchedule::HeldSize(grid));
+    stopped.schedule.SaveHeld(sums);
+    const bool any = stopped.schedule.AnyHeld();
+    held += any ? 1 : 0;
+    stopped.schedule.Load(saved, stopped.turn);
+    if (any) stopped.schedule.LoadHeld(sums);
+    ASSERT_EQ(stopped.turn, whole.turn) << "step " << step;
+  }
+  EXPECT_GT(held, 50);
 }
 
 }  // namespace

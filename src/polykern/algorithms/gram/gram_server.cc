@@ -113,16 +113,11 @@ class GramServer final : public Server {
     if (participants == 0) return;  // the same turn again
     auto& all = static_cast<GramInbox&>(*inboxes.front());
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
-    if (schedule_.Covers(all.fresh())) {
-      for (std::size_t e = 0; e < experts_.size(); ++e) {
-        if (all.Messages(e) > 0) Release(e, all);
-      }
-    } else {
-      discarded_.push_back("the sums of step " + std::to_string(broadcast_.step - 1) + ": of " +
-                           std::to_string(all.fresh().samples) +
-                           " samples, fewer than expected, they would disclose too much");
+    for (std::size_t e = 0; e < experts_.size(); ++e) Hold(e, all);
+    schedule_.Learnt(all.fresh());
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      if (schedule_.Release(e)) Release(e);
     }
-    schedule_.Learnt(all.fresh(), broadcast_.turn);
     for (const auto& inbox : inboxes) inbox->Clear();
     broadcast_.turn = schedule_.NextTurn();
   }
@@ -140,19 +135,22 @@ class GramServer final : public Server {
       to = to.subspan(1 + expert.equations.size());
     }
     std::ranges::copy(broadcast_.model, to.begin());
+    AppendHeld(saved);
     return saved;
   }
   void Load(std::uint64_t step, std::span<const double> saved) override {
-    if (saved.size() != SavedSize()) {
+    if (saved.size() < SavedSize() || !HeldFits(saved.subspan(SavedSize()))) {
       throw Error("a saved model of " + std::to_string(saved.size()) + " numbers does not fit " +
                   std::to_string(SavedSize()) + ": it was made with other settings");
     }
-    schedule_.Load(saved.first(GramSchedule::SavedSize(grid_)));
-    saved = saved.subspan(GramSchedule::SavedSize(grid_));
+    const auto held = saved.subspan(SavedSize());
+    const auto schedule = saved.first(GramSchedule::SavedSize(grid_));
+    saved = saved.subspan(schedule.size(), SavedSize() - schedule.size());
     broadcast_.turn.clear();
     for (std::uint32_t e = 0; e < experts_.size(); ++e) {
       if (saved[e] != 0) broadcast_.turn.push_back(e);
     }
+    schedule_.Load(schedule, broadcast_.turn);
     saved = saved.subspan(experts_.size());
     for (Expert& expert : experts_) {
       expert.last = static_cast<std::uint64_t>(saved[0]);
@@ -161,6 +159,7 @@ class GramServer final : public Server {
     }
     std::ranges::transform(saved, broadcast_.model.begin(),
                            [](double value) { return static_cast<float>(value); });
+    LoadHeld(held);
     broadcast_.step = step;
   }
 
@@ -168,55 +167,116 @@ class GramServer final : public Server {
   struct Expert {
     std::uint64_t last = 0;         // the step after the last one that brought samples
     std::vector<double> equations;  // A and b
+    double messages = 0;            // whose sums are held
+    std::vector<double> held;       // these sums; empty: none
   };
 
+  /// But for what is held.
   std::size_t SavedSize() const {
     std::size_t size = GramSchedule::SavedSize(grid_) + experts_.size() + broadcast_.model.size();
     for (const Expert& expert : experts_) size += 1 + expert.equations.size();
     return size;
   }
 
-  void Release(std::size_t e, GramInbox& all) {
+  /// What the schedule holds, of each expert the messages, and the sums of those that have any.
+  void AppendHeld(std::vector<double>& saved) const {
+    if (!schedule_.AnyHeld()) return;
+    saved.resize(saved.size() + GramSchedule::HeldSize(grid_));
+    schedule_.SaveHeld(std::span(saved).last(GramSchedule::HeldSize(grid_)));
+    for (const Expert& expert : experts_) saved.push_back(expert.messages);
+    for (const Expert& expert : experts_) {
+      saved.insert(saved.end(), expert.held.begin(), expert.held.end());
+    }
+  }
+  bool HeldFits(std::span<const double> saved) const {
+    if (saved.empty()) return true;
+    std::size_t size = GramSchedule::HeldSize(grid_) + experts_.size();
+    if (saved.size() < size) return false;
+    const auto messages = saved.subspan(GramSchedule::HeldSize(grid_), experts_.size());
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      if (messages[e] > 0) size += grid_.NumbersOf(e);
+    }
+    return saved.size() == size;
+  }
+  void LoadHeld(std::span<const double> saved) {
+    for (Expert& expert : experts_) {
+      expert.messages = 0;
+      expert.held.clear();
+    }
+    if (saved.empty()) return;
+    schedule_.LoadHeld(saved.first(GramSchedule::HeldSize(grid_)));
+    const auto messages = saved.subspan(GramSchedule::HeldSize(grid_), experts_.size());
+    saved = saved.subspan(GramSchedule::HeldSize(grid_) + messages.size());
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      if (messages[e] == 0) continue;
+      const auto held = saved.first(grid_.NumbersOf(e));
+      experts_[e].messages = messages[e];
+      experts_[e].held.assign(held.begin(), held.end());
+      saved = saved.subspan(held.size());
+    }
+  }
+
+  /// What the step brought of an expert joins what is held of it.
+  void Hold(std::size_t e, GramInbox& all) {
+    if (all.Messages(e) == 0) return;
+    Expert& expert = experts_[e];
+    const auto sums = all.Of(e);
+    expert.held.resize(sums.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      expert.held[i] += static_cast<double>(sums[i]) * GramGrid::kUnit;
+    }
+    expert.messages += static_cast<double>(all.Messages(e));
+    schedule_.Hold(e, static_cast<double>(all.Samples(e)));
+  }
+  /// What is held of an expert and of the smaller sizes of its kernel.
+  void Drop(std::size_t e) {
+    for (;; --e) {
+      experts_[e].messages = 0;
+      experts_[e].held.clear();
+      if (!grid_.HasSmaller(e)) return;
+    }
+  }
+
+  void Release(std::size_t e) {
     const std::size_t width = grid_.WidthOf(e);
     const std::size_t size = GramGrid::EquationsSize(width);
-    numbers_.clear();
-    for (const std::int64_t sum : all.Of(e)) {
-      numbers_.push_back(static_cast<double>(sum) * GramGrid::kUnit);
-    }
-    const auto samples = static_cast<double>(all.Samples(e));
-    if (!CanBe(width, samples)) {
-      discarded_.push_back("the sums of expert " + std::to_string(e) + " at step " +
-                           std::to_string(broadcast_.step - 1) +
-                           ": no samples have such sums, so one of " +
-                           std::to_string(all.Messages(e)) + " clients sent wrong ones");
+    Expert& expert = experts_[e];
+    if (!CanBe(width, expert.held, schedule_.Held(e))) {
+      discarded_.push_back(
+          "the sums of expert " + std::to_string(e) + " at step " +
+          std::to_string(broadcast_.step - 1) + ": no samples have such sums, so one of " +
+          std::to_string(static_cast<std::uint64_t>(expert.messages)) + " messages has wrong ones");
+      schedule_.Discarded(e);
+      Drop(e);
       return;
     }
-    Expert& expert = experts_[e];
     const double keep = WholePower(rule_.forgetting, broadcast_.step - expert.last);
     expert.last = broadcast_.step;
     for (std::size_t i = 0; i < size; ++i) {
-      expert.equations[i] = keep * expert.equations[i] + numbers_[i];
+      expert.equations[i] = keep * expert.equations[i] + expert.held[i];
     }
-    const auto weights = std::span(numbers_).subspan(size + 1);
-    for (double& weight : weights) weight /= static_cast<double>(all.Messages(e));
-    schedule_.Released(e, samples, weights);
+    const auto weights = std::span(expert.held).subspan(size + 1);
+    for (double& weight : weights) weight /= expert.messages;
+    schedule_.Released(e, weights);
+    Drop(e);
     Solve(e);
     for (std::size_t smaller = e; grid_.HasSmaller(smaller); --smaller) {
+      if (schedule_.Samples(smaller - 1) > schedule_.Samples(e)) continue;
       TakeLeading(expert, width, smaller - 1);
       Solve(smaller - 1);
     }
   }
 
-  /// Is [A b; b' sum y^2], in numbers_, positive semidefinite but for double's rounding?
-  bool CanBe(std::size_t width, double samples) {
+  /// Is [A b; b' sum y^2] of such sums positive semidefinite but for double's rounding?
+  bool CanBe(std::size_t width, std::span<const double> sums, double samples) {
     const std::size_t size = GramGrid::EquationsSize(width);
     bordered_.clear();
     for (std::size_t i = 0; i < width; ++i) {  // rows of the larger matrix end with b
       const std::size_t row = GramGrid::RowStart(width, i);
-      for (std::size_t j = 0; j <= width - i; ++j) bordered_.push_back(numbers_[row + j]);
+      for (std::size_t j = 0; j <= width - i; ++j) bordered_.push_back(sums[row + j]);
       bordered_.push_back(0);
     }
-    bordered_.push_back(numbers_[size]);
+    bordered_.push_back(sums[size]);
     bordered_.push_back(0);
     NormalEquations equations(width + 1);
     equations.Load(bordered_);
@@ -264,7 +324,6 @@ class GramServer final : public Server {
   std::vector<Expert> experts_;
   Broadcast broadcast_;
   std::vector<std::string> discarded_;
-  std::vector<double> numbers_;   // of the sums that are released
   std::vector<double> bordered_;  // CanBe's matrix
   std::vector<double> theta_;
   std::vector<DoubleLanes> scratch_;

@@ -22,11 +22,12 @@ struct GramServerRule {
 /// CheckUpdates.
 void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates);
 
-/// pof-gram's server: adds up the sums that the clients send and solves the ridge regression of the
-/// experts whose turn it was, whatever the number of clients. The broadcast says whose turn is
-/// next. Sums that cannot be those of any samples are discarded as a whole, and the model stays as
-/// it is. Saves the schedule, the turn, and expert by expert the equations, theta and the last step
-/// with samples. The grid must outlive it.
+/// pof-gram's server: adds up the sums that the clients send, holds them until the schedule lets
+/// them go, and then solves the ridge regressions of their experts, whatever the number of clients.
+/// The broadcast says whose turn is next. Sums that cannot be those of any samples are discarded as
+/// a whole, and the model stays as it is. Saves the schedule, the turn, expert by expert the
+/// equations, theta and the last step with samples, and the sums that it holds, if any. The grid
+/// must outlive it.
 std::unique_ptr<Server> NewGramServer(const GramGrid& grid, const GramServerRule& rule);
 
 }  // namespace polykern

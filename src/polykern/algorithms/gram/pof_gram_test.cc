@@ -27,7 +27,7 @@ std::shared_ptr<const KernelBank> BankOfTwo() {
 AlgorithmOptions GramOptions() {
   AlgorithmOptions options;
   options.ridge = 0.01;
-  options.disclosure = 2;  // turns in quick succession
+  options.disclosure = 10;  // turns in quick succession
   return options;
 }
 
@@ -41,7 +41,10 @@ struct SlowSleepers {
     }
     double all = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) all += weights[i] *= awake[i] ? 1 : 0;
-    for (double& weight : weights) weight /= all;
+    const auto count = static_cast<double>(std::ranges::count(awake, true));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i] = all > 0 ? weights[i] / all : awake[i] ? 1 / count : 0;
+    }
     return weights;
   }
   void LearnWith(const Vector& weights, const Vector& step) {
@@ -52,7 +55,8 @@ struct SlowSleepers {
     }
     double mixed = 0;
     for (std::size_t i = 0; i < step.size(); ++i) {
-      if (gap > 0) mixed += weights[i] * std::exp(-Rate() * (step[i] - least));
+      // Sleepers may lose less than anybody awake: no 0 times infinity.
+      if (gap > 0 && weights[i] > 0) mixed += weights[i] * std::exp(-Rate() * (step[i] - least));
       losses[i] += step[i];
     }
     const double mix =
@@ -113,6 +117,11 @@ class SlowPofGram {
     double y;
   };
 
+  struct Held {
+    std::vector<Vector> weights;  // of each message
+    std::vector<Labelled> samples;
+  };
+
   static double Clip(double value) { return std::min(1.0, std::max(0.0, value)); }
   Vector Z(std::size_t e, const Vector& x) const {
     const Vector all = twin::FeaturesOf(*bank_, grid_.KernelOf(e), x);
@@ -135,35 +144,44 @@ class SlowPofGram {
     return awake;
   }
   void EndStep(const Step& step, const std::vector<Vector>& weights, const SampleCount& fresh) {
-    Vector mean(n_);
-    for (const Vector& each : weights) {
-      for (std::size_t e = 0; e < n_; ++e) {
-        mean[e] += each[e] / static_cast<double>(weights.size());
-      }
-    }
     for (const std::uint32_t e : turn_) {
-      ++turns;
-      double samples = 0;
+      for (const Vector& each : weights) held_[e].weights.push_back(each);
       for (std::size_t k = 0; k < twin::kClients; ++k) {
         if (step.present[k] == 0) continue;
-        for (const Labelled& one : pending_[k][e]) {
-          sums_[e].push_back({Z(e, one.x), one.y - 0.5});
-          raw_[e].push_back(one);
-          ++samples;
-        }
+        for (const Labelled& one : pending_[k][e]) held_[e].samples.push_back(one);
+        schedule_.Hold(e, static_cast<double>(pending_[k][e].size()));
         pending_[k][e].clear();
         if (grid_.HasSmaller(e)) pending_[k][e - 1].clear();
       }
-      schedule_.Released(e, samples, mean);
-      Learn(e);
-      if (!grid_.HasSmaller(e)) continue;
-      raw_[e - 1] = raw_[e];
-      sums_[e - 1].clear();
-      for (const Labelled& one : raw_[e]) sums_[e - 1].push_back({Z(e - 1, one.x), one.y - 0.5});
-      Learn(e - 1);
     }
-    schedule_.Learnt(fresh, turn_);
+    schedule_.Learnt(fresh);
+    for (std::size_t e = 0; e < n_; ++e) {
+      if (schedule_.Release(e)) Release(e);
+    }
     turn_ = schedule_.NextTurn();
+  }
+  void Release(std::size_t e) {
+    ++turns;
+    Vector mean(n_);
+    for (const Vector& each : held_[e].weights) {
+      for (std::size_t i = 0; i < n_; ++i) {
+        mean[i] += each[i] / static_cast<double>(held_[e].weights.size());
+      }
+    }
+    for (const Labelled& one : held_[e].samples) {
+      sums_[e].push_back({Z(e, one.x), one.y - 0.5});
+      raw_[e].push_back(one);
+    }
+    held_[e] = {};
+    schedule_.Released(e, mean);
+    Learn(e);
+    if (!grid_.HasSmaller(e)) return;
+    held_[e - 1] = {};
+    if (raw_[e - 1].size() > raw_[e].size()) return;
+    raw_[e - 1] = raw_[e];
+    sums_[e - 1].clear();
+    for (const Labelled& one : raw_[e]) sums_[e - 1].push_back({Z(e - 1, one.x), one.y - 0.5});
+    Learn(e - 1);
   }
   void Learn(std::size_t e) {
     theta[e] = twin::RidgeSolution(sums_[e], o_.ridge, grid_.WidthOf(e));
@@ -180,6 +198,7 @@ class SlowPofGram {
   bool any_ = false;
   std::vector<std::vector<std::vector<Labelled>>> pending_ =
       std::vector(twin::kClients, std::vector(n_, std::vector<Labelled>()));
+  std::vector<Held> held_ = std::vector<Held>(n_);
   std::vector<std::vector<Weighted>> sums_ = std::vector<std::vector<Weighted>>(n_);
   std::vector<std::vector<Labelled>> raw_ = std::vector<std::vector<Labelled>>(n_);
 };
@@ -193,7 +212,7 @@ TEST(PofGram, AgreesWithTheSlowVersion) {
   twin::Federation real(*algorithm);
   SlowPofGram slow(GramOptions());
   twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kGramTolerance);
-  EXPECT_GT(slow.turns, 5U);
+  EXPECT_GE(slow.turns, 4U);
   for (std::size_t k = 0; k < twin::kClients; ++k) {
     for (std::size_t e = 0; e < 4; ++e) {
       EXPECT_NEAR(real.states[k][e], slow.clients[k].losses[e], 150 * kGramTolerance);
