@@ -172,12 +172,14 @@ void Simulation::Load(std::span<const double> saved) {
   if (saved.size() < kHead) fail();
   const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
   const std::uint64_t step = whole(0);
-  const std::size_t model = coordinator_.Save().size();
   const std::size_t state = clients_.Save().size();
   const std::size_t scores = scores_.Save().size();
   const std::size_t steps = options_.coverage ? step : 0;
   const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
-  if (saved.size() != kHead + 2 * step + model + state + scores + steps + intervals) fail();
+  // The model's size may change from step to step: its Load knows.
+  const std::size_t others = kHead + 2 * step + state + scores + steps + intervals;
+  if (step > saved.size() || saved.size() < others) fail();
+  const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
   const auto take = [&](std::size_t count) {
     at += count;
