@@ -19,11 +19,12 @@ def _close_all():
 
 
 class AgentPrediction(float):
-    """A prediction, and the step of the model it was made with."""
+    """A prediction, the step of the model it was made with, and its interval: (low, high), or None."""
 
-    def __new__(cls, value, step):
+    def __new__(cls, value, step, interval=None):
         self = super().__new__(cls, value)
         self.step = step
+        self.interval = interval
         return self
 
     @property
@@ -31,7 +32,7 @@ class AgentPrediction(float):
         return float(self)
 
     def __reduce__(self):
-        return AgentPrediction, (float(self), self.step)
+        return AgentPrediction, (float(self), self.step, self.interval)
 
 
 class Agent:
@@ -40,7 +41,8 @@ class Agent:
     server: "HOST:PORT". certificates: the folder that `polykern pki issue` (or `issue_certificate`) made; without one
     the connection is not encrypted, the server must be of that kind, and `name` says who this is. state: a file for what
     must survive a restart. wait: how many seconds `predict` waits for a model that this agent has not answered, so that
-    every label counts; then it predicts with the newest model it has. 0: it never waits but for the first model.
+    every label counts; then it predicts with the newest model it has. 0: it never waits but for the first model. coverage,
+    such as 0.9: predictions get an `.interval` that has this part of the labels; None before the first label.
 
     Inputs and labels are in the units that the server declares; see `configuration()`. Labels outside the target range are
     clipped, with a warning at the first; `status()["clipped"]` counts them, and the server learns their number.
@@ -55,17 +57,18 @@ class Agent:
     (True, 2, True)
     """
 
-    def __init__(self, server="127.0.0.1:7433", certificates=None, *, name=None, state=None, wait=10.0):
+    def __init__(self, server="127.0.0.1:7433", certificates=None, *, name=None, state=None, wait=10.0, coverage=None):
         if certificates is None and name is None:
             raise ValueError("an agent needs certificates (the folder of `polykern pki issue`), or, for trials, a name")
         self.wait = float(wait)
         self._warned = False
         self._core = _core.Agent(str(server), None if certificates is None else os.fspath(certificates), name,
-                                 None if state is None else os.fspath(state))
+                                 None if state is None else os.fspath(state),
+                                 None if coverage is None else float(coverage))
         _open.add(self)
 
     def predict(self, x):
-        """A float that also has `.value` and `.step`. RuntimeError if there is no model yet.
+        """A float that also has `.value`, `.step` and `.interval`. RuntimeError if there is no model yet.
 
         If the server refuses this agent, it predicts with the newest model it has; `status()["failure"]` says why.
         """

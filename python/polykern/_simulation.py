@@ -16,7 +16,8 @@ class DivergenceWarning(RuntimeWarning):
 class Result:
     """What a simulation gave.
 
-    predictions (T, K): made before each label; NaN where a client was not there. mse: over all of them. regret (K,):
+    predictions (T, K): made before each label; NaN where a client was not there. intervals (T, K, 2), if a coverage was wished:
+    low and high of each, NaN at a client's first; else None. mse: over all of them. regret (K,):
     of each client against its best kernel, NaN without kernels to compare with. seconds: that it took.
     step_mse, step_regret (T,): means over the clients, step by step. regret_bound: Theorem 2's, or None.
     uplink_numbers: the most a client sent in a step; uplink_numbers_mean, uplink_bytes, downlink_bytes: per client and
@@ -80,14 +81,16 @@ class Result:
         return axes
 
 
-def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation=1.0, present=None, progress=None):
+def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation=1.0, present=None, progress=None,
+             coverage=None):
     """Takes K clients through T steps: each predicts, sees its label, learns and sends; the server combines.
 
     X (T, K, d) and Y (T, K) may be float32 or float64 in any memory layout; they are not copied. The same seed gives
     the same bits, whatever the number of threads (0: all cores), and the same as `polykern run --seed` if the bank has
     the same seed. uniforms (T, K) in [0, 1) fixes every random draw of a client. A client takes part in a step with
     probability `participation`, and only where present (T, K) is True. progress(steps_done, steps) is called a few times
-    a second; what it raises ends the run. Other Python threads go on meanwhile.
+    a second; what it raises ends the run. Other Python threads go on meanwhile. coverage, such as 0.9, is the part of the labels
+    that is to be within an interval of each prediction.
 
     >>> import polykern as pk
     >>> fleet = pk.load("synthetic", clients=8, steps=50)
@@ -98,7 +101,8 @@ def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation
     """
     if not isinstance(algorithm, _core.Algorithm):
         raise TypeError(f"algorithm must be an Algorithm, not {type(algorithm).__name__}")
-    result = Result(_core.simulate(X, Y, algorithm, seed, threads, uniforms, float(participation), present, progress))
+    result = Result(_core.simulate(X, Y, algorithm, seed, threads, uniforms, float(participation), present, progress,
+                                   None if coverage is None else float(coverage)))
     if result.divergence:
         warnings.warn(f"{algorithm.name} diverged at {result.divergence}", DivergenceWarning, stacklevel=2)
     labels = np.asarray(Y)[np.asarray(present)] if present is not None else np.asarray(Y)

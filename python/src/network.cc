@@ -61,8 +61,10 @@ class PythonAgent {
   using MustBeMade = void;
 
   PythonAgent(const std::string& server, const std::optional<std::string>& certificates,
-              const std::optional<std::string>& name, const std::optional<std::string>& state) {
+              const std::optional<std::string>& name, const std::optional<std::string>& state,
+              const std::optional<double>& coverage) {
     AgentOptions options;
+    options.coverage = coverage;
     options.link.server = server;
     options.link.certificates = certificates.value_or("");
     options.link.insecure = !certificates;
@@ -103,7 +105,12 @@ class PythonAgent {
       waits_ = true;
       return prediction;
     });
-    return py::make_tuple(scale_->UnscaleLabel(made.value), made.step);
+    py::object interval = py::none();
+    if (made.radius) {
+      interval = py::make_tuple(scale_->UnscaleLabel(made.value - *made.radius),
+                                scale_->UnscaleLabel(made.value + *made.radius));
+    }
+    return py::make_tuple(scale_->UnscaleLabel(made.value), made.step, interval);
   }
 
   bool Learn(const py::object& label, const py::object& position) {
@@ -298,8 +305,10 @@ class PythonServer {
 void BindNetwork(py::module_& module) {
   py::class_<PythonAgent>(module, "Agent")
       .def(py::init<const std::string&, const std::optional<std::string>&,
-                    const std::optional<std::string>&, const std::optional<std::string>&>(),
-           py::arg("server"), py::arg("certificates"), py::arg("name"), py::arg("state"))
+                    const std::optional<std::string>&, const std::optional<std::string>&,
+                    const std::optional<double>&>(),
+           py::arg("server"), py::arg("certificates"), py::arg("name"), py::arg("state"),
+           py::arg("coverage"))
       .def("wait_for_step", &PythonAgent::WaitForStep, py::arg("timeout"))
       .def("wait_until_counted", &PythonAgent::WaitUntilCounted, py::arg("timeout"))
       .def("predict", &PythonAgent::Predict, py::arg("x"))

@@ -79,6 +79,18 @@ Arrays ReadArrays(const py::object& x, const py::object& y, const Learner& learn
 
 /// Every plain value of the run in result.json, but with the seconds that passed; its arrays; and
 /// the file.
+/// Low and high of each prediction's interval: (T, K, 2). None without a wished coverage.
+py::object Intervals(const SingleRun& run, py::ssize_t steps, py::ssize_t clients) {
+  if (run.result.radii.empty()) return py::none();
+  std::vector<double> ends;
+  ends.reserve(2 * run.predictions.size());
+  for (std::size_t i = 0; i < run.predictions.size(); ++i) {
+    ends.push_back(run.predictions[i] - run.result.radii[i]);
+    ends.push_back(run.predictions[i] + run.result.radii[i]);
+  }
+  return Taken<double>({steps, clients, 2}, std::move(ends));
+}
+
 py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::string& json,
                 const ArrayShape& shape) {
   const RowResult& r = run.result;
@@ -90,6 +102,7 @@ py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::s
   py::dict result;
   for (const RunValue& one : values) result[py::str(one.name)] = py::cast(one.value);
   result["seconds"] = run.seconds;
+  result["intervals"] = Intervals(run, steps, clients);
   result["predictions"] = Taken<double>({steps, clients}, std::move(run.predictions));
   result["regret"] = r.client_regret.empty()
                          ? list(std::vector<double>(shape.clients, std::nan("")))
@@ -107,7 +120,8 @@ py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::s
 
 py::dict Simulate(const py::object& x, const py::object& y, const Learner& learner,
                   const py::object& seed, const py::object& threads, const py::object& uniforms,
-                  double participation, const py::object& present, const py::object& progress) {
+                  double participation, const py::object& present, const py::object& progress,
+                  const std::optional<double>& coverage) {
   const Arrays a = ReadArrays(x, y, learner, uniforms, present);
   const std::size_t horizon = learner.problem.horizon > 0 ? learner.problem.horizon : a.shape.steps;
   ExperimentOptions experiment;
@@ -115,6 +129,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   experiment.seed = ReadCount(seed, "seed");
   experiment.participation = participation;
   experiment.threads = ReadCount(threads, "threads");
+  experiment.coverage = coverage;
   const Row row = {learner.name, learner.options};
   CheckExperiment({}, experiment);
 
@@ -126,6 +141,7 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   SingleRunOptions options;
   options.simulation.seed = experiment.seed;
   options.simulation.participation = participation;
+  options.simulation.coverage = coverage;
   options.simulation.keep_predictions = true;
   options.simulation.uniforms = {static_cast<const double*>(a.uniforms.data()),
                                  static_cast<std::size_t>(a.uniforms.size())};
@@ -156,7 +172,7 @@ void BindSimulation(py::module_& module) {
   module.def("simulate", &Simulate, py::arg("X"), py::arg("Y"), py::arg("algorithm"),
              py::arg("seed") = 0, py::arg("threads") = 0, py::arg("uniforms") = py::none(),
              py::arg("participation") = 1.0, py::arg("present") = py::none(),
-             py::arg("progress") = py::none());
+             py::arg("progress") = py::none(), py::arg("coverage") = py::none());
 }
 
 }  // namespace polykern::python

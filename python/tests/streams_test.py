@@ -34,15 +34,16 @@ def expected(tmp_path):
         (tmp_path / f"{name}.csv").write_text(HEADER + "".join(rows(k)))
     run = ["run", "--data", "hill.csv,shore.csv", "--target", "power", "--time", "when", "--lags", "1,2,5",
            "--calendar", "hour,weekday", "--scaling", "range", "--range", "wind=0:20,power=0:120", "-a", "pof-gram",
-           "-r", "1", "--seed", "3", "--out", "o"]
+           "-r", "1", "--seed", "3", "--out", "o", "--coverage", "0.8", "--predictions", "run.csv"]
     subprocess.run([POLYKERN, *run], cwd=tmp_path, check=True, capture_output=True)
     data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=[1, 2, 5],
                    calendar=["hour", "weekday"], scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
     assert data.X.shape == (ROWS, 2, 8)
-    result = pk.simulate(data.X, data.Y, pk.PofGram(dimension=8, seed=3, forgetting="auto"), seed=3)
+    result = pk.simulate(data.X, data.Y, pk.PofGram(dimension=8, seed=3, forgetting="auto"), seed=3, coverage=0.8)
     fingerprints = [row["fingerprint"] for row in json.loads((tmp_path / "o/result.json").read_text())["runs"]]
     assert fingerprints == [result.fingerprint]
-    return result.predictions * 120
+    assert result.intervals.shape == (ROWS, 2, 2) and np.isnan(result.intervals[0]).all()
+    return np.dstack([result.predictions, result.intervals]) * 120
 
 
 def serve(folder):
@@ -57,7 +58,7 @@ def serve(folder):
 def join(folder, address, name):
     return subprocess.Popen(
         [POLYKERN, "join", "--server", address, "--insecure", "--name", name, "--state", f"{name}.state", "--wait",
-         "--give-up", "60"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+         "--give-up", "60", "--coverage", "0.8", "--predictions", "join.csv"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("killed_after", [None, 1, 17])
@@ -73,19 +74,51 @@ def test_an_agent_fed_line_by_line_predicts_as_the_simulator_does(tmp_path, expe
                 agent.stdin.write(rows(k)[t])
                 agent.stdin.flush()
             for k, agent in enumerate(agents):
-                made[k].append(json.loads(agent.stdout.readline())["prediction"])
-            if t == killed_after:  # what lags need comes from the state
+                line = json.loads(agent.stdout.readline())
+                made[k].append([np.nan if line[end] is None else line[end] for end in ("prediction", "low", "high")])
+            if t == killed_after:  # what lags and intervals need comes from the state
                 end = agents[0].communicate()
                 assert agents[0].returncode == 0, end
                 agents[0] = join(tmp_path, address, NAMES[0])
                 agents[0].stdin.write(HEADER)
         for k, agent in enumerate(agents):
             assert agent.communicate(timeout=60)[0] == "" and agent.returncode == 0
-            assert np.allclose(made[k], expected[:, k], rtol=1e-15, atol=0), k
+            assert np.array_equal(made[k], expected[:, k], equal_nan=True), k
+        of_agents, of_run = ((tmp_path / name).read_text().splitlines() for name in ("join.csv", "run.csv"))
+        assert len(of_run) == 1 + 2 * ROWS and sorted(of_agents[1:]) == sorted(of_run[1:])
+        assert of_agents[0] == of_run[0] == "time,client,label,prediction,low,high"
+        assert (tmp_path / "join.csv").stat().st_mode & 0o777 == 0o600
     finally:
         for process in [server, *agents]:
             process.kill()
             process.communicate()
+
+
+def test_an_agent_in_python_has_the_intervals_of_the_simulator(tmp_path):
+    x, y = np.linspace(-1, 1, 30), np.sin(3 * np.linspace(-1, 1, 30)) / 2 + 0.5
+    bank = pk.KernelBank.dictionary("gaussian", 1, 10, kernels=5)
+    result = pk.simulate(x[:, None, None], y[:, None], pk.PofMkl(bank, kernels_per_upload=2), coverage=0.7)
+    made = []
+    with pk.Server("pof-mkl", 1, target_range="none", kernels=5, features=10, kernels_per_upload=2, steps=30) as server:
+        for half in (slice(0, 11), slice(11, 30)):
+            with pk.Agent(server.address, name="mill", state=tmp_path / "mill.state", coverage=0.7) as agent:
+                for one, label in zip(x[half], y[half]):
+                    prediction = agent.predict([one])
+                    made.append([prediction.value, *(prediction.interval or (np.nan, np.nan))])
+                    agent.learn(label)
+                agent.wait_until_counted()
+    expected = np.dstack([result.predictions, result.intervals])[:, 0]
+    assert np.array_equal(made, expected, equal_nan=True)
+    assert result.coverage == np.mean((expected[1:, 1] <= y[1:]) & (y[1:] <= expected[1:, 2]))
+
+
+@pytest.mark.parametrize("coverage", [0, 1, -0.1, float("nan")])
+def test_a_coverage_of_none_or_all_is_refused(coverage):
+    local = pk.Local(pk.KernelBank.dictionary("gaussian", 1, 10, kernels=5))
+    with pytest.raises(ValueError, match="coverage is .*; it must lie between 0 and 1, such as 0.9"):
+        pk.simulate(np.zeros((3, 1, 1)), np.zeros((3, 1)), local, coverage=coverage)
+    with pytest.raises(ValueError, match="coverage is .*; it must lie between 0 and 1, such as 0.9"):
+        pk.Agent("127.0.0.1:1", name="mill", coverage=coverage)
 
 
 def test_a_time_that_is_none_costs_its_line_alone(tmp_path):

@@ -158,6 +158,44 @@ def test_the_example_program_is_an_agent(federation):
     assert float(found[2]) < 0.1 * float(found[1])
 
 
+def test_predictions_go_to_files_that_a_restart_goes_on_with(trial):
+    trial.serve(*SCALED, "--algorithm", "pof-newton")
+    folder = trial.f.folder
+    rows = [f"s{n},{n % 7},{10 + n % 3},{100 * (n % 7) + n}\n" for n in range(20)]
+    more = ["--input", "in.csv", "--state", "mill.state", "--output", "made.jsonl", "--predictions", "made.csv",
+            "--coverage", "0.8"]
+    header = "id,wind,heat,power\n"
+    for count in (8, 20):
+        (folder / "in.csv").write_text(header + "".join(rows[:count]))
+        done, made = trial.join(None, *more)
+        assert done.returncode == 0 and made == [], done.stderr
+    lines = [json.loads(line) for line in (folder / "made.jsonl").read_text().splitlines()]
+    table = [line.split(",") for line in (folder / "made.csv").read_text().splitlines()]
+    assert table[0] == ["time", "client", "label", "prediction", "low", "high"]
+    assert [line["id"] for line in lines] == [f"s{n}" for n in range(20)]
+    assert [row[0] for row in table[1:]] == [str(n) for n in range(1, 21)]
+    assert [float(row[2]) for row in table[1:]] == [100 * (n % 7) + n for n in range(20)]
+    assert (lines[0]["low"], lines[0]["high"], table[1][4:]) == (None, None, ["", ""])
+    for line, row in zip(lines[1:], table[2:]):
+        assert [line["prediction"], line["low"], line["high"]] == [float(cell) for cell in row[3:]]
+        assert line["low"] < line["prediction"] < line["high"]
+    for name in ("made.jsonl", "made.csv"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_interval_of_a_late_label_is_that_of_what_was_told(trial):
+    trial.serve(*SCALED)
+    lines = [json.dumps({"id": 0, "wind": 1, "heat": 10, "power": 600})]
+    lines += [json.dumps({"id": n, "wind": n, "heat": 10}) for n in range(1, 4)]
+    lines += [json.dumps({"id": n, "power": 100 * n}) for n in (3, 1)]
+    done, made = trial.join("\n".join(lines), "--wait", "--coverage", "0.9", "--predictions", "made.csv")
+    assert done.returncode == 0, done.stderr
+    table = [line.split(",")[2:] for line in (trial.f.folder / "made.csv").read_text().splitlines()[1:]]
+    told = {p["id"]: [p["prediction"], p["low"], p["high"]] for p in made}
+    assert [row[0] for row in table] == ["600", "300", "100"]
+    assert [[float(cell) for cell in row[1:]] for row in table[1:]] == [told[3], told[1]]
+
+
 def test_a_wrong_command_line_gets_one_clear_line(trial):
     for arguments, words in [
         (["join"], "--certificates is needed"),
@@ -166,6 +204,11 @@ def test_a_wrong_command_line_gets_one_clear_line(trial):
         (["join", "--insecure", "--name", "a", "--server", "localhost:abc"],
          "--server localhost:abc: not of the form HOST:PORT"),
         (["join", "--insecure"], "give --name"),
+        (["join", "--insecure", "--name", "a", "--coverage", "1"], "--coverage is 1; it must lie between 0 and 1, such as 0.9"),
+        (["join", "--insecure", "--name", "a", "--output", "no/where"], "no/where: cannot be written"),
+        (["join", "--insecure", "--name", "a", "--predictions", "no/where"], "no/where: cannot be written"),
+        (["join", "--insecure", "--name", "a", "--output", "same", "--predictions", "./same"],
+         "--output and --predictions name the same file"),
         (["serve"], "say how many inputs a sample has"),
         (["serve", "--columns", "a", "--scaling", "range"], "a --range COLUMN=LOW:HIGH for each"),
         (["serve", "--columns", "a", "--range", "b=0:1"], 'did you mean "a"?'),

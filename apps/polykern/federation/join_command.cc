@@ -4,6 +4,7 @@
 #include "federation/join_session.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/interval.h"
 #include "polykern/data/samples/input_stream.h"
 
 namespace polykern {
@@ -34,6 +35,15 @@ void AddJoinCommand(CLI::App& program) {
   join.add_option("-t,--target", o->target,
                   "Column of the label (default: what the server says, or y)");
   join.add_option("--id", o->id, "Column that names a sample")->capture_default_str();
+  join.add_option(
+      "--output", o->output.output,
+      "File to which predictions are appended, as JSON lines (default: standard output)");
+  join.add_option("--predictions", o->output.predictions,
+                  "CSV file to which predictions are appended when their labels are known: time, "
+                  "client, label, prediction, interval");
+  join.add_option("--coverage", o->agent.coverage,
+                  "Part of the labels that is to be within an interval of each prediction, such as "
+                  "0.9 (default: no intervals)");
   join.add_flag("--strict", o->strict, "Stop at a bad line (default: report and skip it)");
   join.add_flag("--report", o->agent.report,
                 "Tell the server how well this agent predicts: mean squared error and regret");
@@ -55,6 +65,8 @@ void AddJoinCommand(CLI::App& program) {
       ->capture_default_str();
   AddKeepaliveOption(join, o->keepalive);
   join.callback([o] {
+    if (o->agent.coverage) CheckCoverage(*o->agent.coverage);
+    o->output.intervals = o->agent.coverage.has_value();
     o->agent.link.keepalive = Milliseconds(o->keepalive);
     o->agent.link.refused_wait = Milliseconds(o->ask_again);
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {

@@ -4,14 +4,14 @@
 #include <chrono>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "console.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/data/agreed_scale.h"
 #include "polykern/data/samples/agreed_columns.h"
 #include "polykern/data/samples/input_stream.h"
+#include "polykern/io/files.h"
+#include "polykern/net/pki/certificates.h"
 
 namespace polykern {
 namespace {
@@ -20,17 +20,18 @@ void Tell(const std::string& line) {
   if (!line.empty()) std::cerr << "polykern: " << line << std::endl;
 }
 
-/// None: there is no model yet.
-void PrintPrediction(const std::string& id, std::optional<double> prediction, std::uint64_t step) {
-  std::cout << "{\"id\":" << id
-            << ",\"prediction\":" << (prediction ? nlohmann::json(*prediction).dump() : "null")
-            << ",\"step\":" << step << "}" << std::endl;
-  if (!std::cout) throw Error("standard output cannot be written to");
+/// What this agent is called, if anybody wants to know.
+std::string NameOf(const JoinOptions& options) {
+  const LinkOptions& link = options.agent.link;
+  if (options.output.predictions.empty() || link.insecure) return link.name;
+  const std::string certificate = link.certificates + "/client.crt";
+  return ReadCertificate(ReadWholeFile(certificate), certificate).name;
 }
 
 }  // namespace
 
-JoinSession::JoinSession(const JoinOptions& options) : options_(options), agent_(options.agent) {
+JoinSession::JoinSession(const JoinOptions& options)
+    : options_(options), output_(options.output, NameOf(options)), agent_(options.agent) {
   const InputKind kind = KindOf(options.input);
   wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
   can_resume_ = kind == InputKind::kFile;
@@ -77,7 +78,7 @@ void JoinSession::LearnRanges(SampleFeed& feed) {
          (!wait_ || (feed.seen().labels < wanted && feed.seen().lines < most)) &&
          feed.Collect(sample, most)) {
     if (!wait_ && agent_.learning_ranges()) {  // else it is not too late for a real one
-      if (sample.problem.empty() && !sample.late_label) PrintPrediction(sample.id, {}, 0);
+      if (sample.problem.empty() && !sample.late_label) output_.Predicted(sample.id, {}, scale_);
       without_model_ = sample.read.line;
     }
     if (feed.seen().labels >= wanted) TellRanges(feed);
@@ -135,17 +136,30 @@ void JoinSession::Resume(SampleFeed& feed) const {
                 : ": does not begin with what was learnt last; read from its first line"));
 }
 
-void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
+void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
   // What was collected came at once, however it will go on: without steps it would not be learnt.
   if (wait_ || sample.collected) {
     WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
   }
   // Also for a label that came late: what can be learnt from is a prediction by the model of now.
   const AgentPrediction prediction = agent_.Predict(sample.x);
-  if (!sample.late_label && sample.read.line > without_model_) {
-    PrintPrediction(sample.id, scale_.UnscaleLabel(prediction.value), prediction.step);
-  }
-  if (!sample.y) return;
+  const std::optional<ToldPrediction> told =
+      sample.late_label ? sample.told : TellPrediction(feed, sample, prediction);
+  if (sample.y) Learn(feed, sample, told);
+}
+
+ToldPrediction JoinSession::TellPrediction(SampleFeed& feed, const FeedSample& sample,
+                                           const AgentPrediction& prediction) {
+  if (sample.read.line > without_model_) output_.Predicted(sample.id, prediction, scale_);
+  const std::string time =
+      federation_.time.empty() ? std::to_string(prediction.step + 1) : TimeText(sample.time);
+  const ToldPrediction told{prediction.value, prediction.radius, time};
+  if (!sample.y) feed.Tell(sample.id, told);
+  return told;
+}
+
+void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
+                        const std::optional<ToldPrediction>& told) {
   if (sample.clipped_label && feed.counts().clipped_labels == 1) {
     Tell(feed.Place(sample.read) + "the label is outside the federation's target range, " +
          ExactText(scale_.target.low) + ":" + ExactText(scale_.target.high) +
@@ -155,10 +169,13 @@ void JoinSession::Use(const SampleFeed& feed, const FeedSample& sample) {
   InputPosition position = can_resume_ ? sample.read : agent_.position();
   position.labels = feed.labels();
   try {
-    learnt_ += agent_.Learn(*sample.y, position, sample.clipped_label) ? 1 : 0;
+    std::optional<AgentPrediction> said;
+    if (told) said = {told->value, 0, told->radius};
+    learnt_ += agent_.Learn(*sample.y, position, sample.clipped_label, said) ? 1 : 0;
   } catch (const UnusableSample& error) {
     throw UnusableSample(feed.Place(sample.read) + error.marked());
   }
+  if (told) output_.Labelled(*told, *sample.y, scale_);
 }
 
 /// Waits with `wait(time)` until it gives true, however long, and says why it takes so long.

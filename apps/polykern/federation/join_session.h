@@ -6,6 +6,7 @@
 #include <istream>
 #include <string>
 
+#include "federation/join_output.h"
 #include "polykern/data/samples/sample_feed.h"
 #include "polykern/data/scaling.h"
 #include "polykern/net/agent/agent.h"
@@ -17,6 +18,7 @@ namespace polykern {
 /// Everything `polykern join` can be told.
 struct JoinOptions {
   AgentOptions agent = {};
+  JoinOutputOptions output = {};
   std::string input = "-";
   std::string target = {};       ///< column of the label; empty: the federation's, or y
   std::string id = "id";         ///< column that names a sample
@@ -30,7 +32,7 @@ struct JoinOptions {
 };
 
 /// An agent beside its input, from the first model to the input's end: predictions on standard
-/// output, all else on standard error. Throws Error. Use it from one thread.
+/// output or in files, all else on standard error. Throws Error. Use it from one thread.
 class JoinSession {
  public:
   /// Returns when there is a model, or ranges are to be learnt. The options must outlive this.
@@ -43,11 +45,16 @@ class JoinSession {
   void TellRanges(const SampleFeed& feed);
   void Read(SampleFeed& feed);
   void Resume(SampleFeed& feed) const;
-  void Use(const SampleFeed& feed, const FeedSample& sample);
+  void Use(SampleFeed& feed, const FeedSample& sample);
+  ToldPrediction TellPrediction(SampleFeed& feed, const FeedSample& sample,
+                                const AgentPrediction& prediction);
+  void Learn(const SampleFeed& feed, const FeedSample& sample,
+             const std::optional<ToldPrediction>& told);
   void WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const;
   void Summarize(const FeedCounts& counts) const;
 
   const JoinOptions& options_;
+  JoinOutput output_;
   Agent agent_;
   bool wait_ = false;        // for a step, with every sample
   bool can_resume_ = false;  // the input is a file that can be read again

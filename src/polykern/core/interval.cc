@@ -50,11 +50,11 @@ IntervalTracker IntervalTracker::Load(std::span<const double> saved) {
   return tracker;
 }
 
-void IntervalTracker::Take(double error) {
+void IntervalTracker::Take(double error, std::optional<double> told) {
   const double size = std::abs(error);
-  if (const auto before = radius()) {
+  if (told) {
     const double start = FirstFactor(coverage_);
-    factor_ += kStep * (size > *before ? coverage_ : coverage_ - 1);
+    factor_ += kStep * (size > *told ? coverage_ : coverage_ - 1);
     factor_ = std::clamp(factor_, start - kFarthest, start + kFarthest);
   }
   ++taken_;

@@ -25,7 +25,15 @@ class IntervalTracker {
   std::optional<double> radius() const;
 
   /// The error of the prediction that radius() was for, of either sign.
-  void Take(double error);
+  void Take(double error) { Take(error, radius()); }
+  /// The same where the label came late: `told` is the radius that was for that prediction.
+  void Take(double error, std::optional<double> told);
+
+  /// All of it as numbers, and back with every bit. Load throws Error for numbers of no tracker.
+  std::array<double, 4> Save() const { return {coverage_, scale_, factor_, taken_}; }
+  static IntervalTracker Load(std::span<const double> saved);
+
+  double coverage() const { return coverage_; }
 
   /// All of it as numbers, and back with every bit. Load throws Error for numbers of no tracker.
   std::array<double, 4> Save() const { return {coverage_, scale_, factor_, taken_}; }

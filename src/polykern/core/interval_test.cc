@@ -133,5 +133,42 @@ TEST(Interval, RefusesACoverageThatNoIntervalHas) {
   }
 }
 
+TEST(IntervalTracker, GoesOnWithTheSameBitsFromWhatWasSaved) {
+  const std::vector<double> errors = Errors(50, [](double) { return 1; });
+  IntervalTracker whole(0.9);
+  IntervalTracker first(0.9);
+  for (std::size_t i = 0; i < 20; ++i) {
+    whole.Take(errors[i]);
+    first.Take(errors[i]);
+  }
+  IntervalTracker second = IntervalTracker::Load(first.Save());
+  for (std::size_t i = 20; i < 50; ++i) {
+    EXPECT_EQ(second.radius(), whole.radius());
+    whole.Take(errors[i]);
+    second.Take(errors[i]);
+  }
+  EXPECT_EQ(second.coverage(), 0.9);
+  for (const std::vector<double>& bad :
+       {std::vector<double>{0.9, 1, 1}, {0.9, 1, std::nan(""), 1}, {0, 1, 1, 1}}) {
+    EXPECT_THROW(IntervalTracker::Load(bad), Error);
+  }
+}
+
+// Labels come five predictions late; the radius of now says little of what was told then.
+TEST(IntervalTracker, CoversAsAskedWhereLabelsComeLate) {
+  const std::vector<double> errors =
+      Errors(4000, [](double part) { return part < 0.5 ? 1.0 : 5.0; });
+  IntervalTracker tracker(0.9);
+  std::vector<std::optional<double>> told;
+  double covered = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    told.push_back(tracker.radius());
+    if (i < 5) continue;
+    tracker.Take(errors[i - 5], told[i - 5]);
+    covered += told[i - 5] && std::abs(errors[i - 5]) <= *told[i - 5] ? 1 : 0;
+  }
+  EXPECT_NEAR(covered / 3990, 0.9, 0.01);
+}
+
 }  // namespace
 }  // namespace polykern

@@ -15,18 +15,26 @@
 namespace polykern {
 namespace {
 
-[[noreturn]] void ThrowCannotWrite(const std::string& path, int reason) {
+[[noreturn]] void ThrowCannotWriteTo(const std::string& path, int reason,
+                                     const std::string& option) {
+  const std::string what = option == "data_dir" ? "folder" : "file";
   ThrowCannot(path, "written", reason,
-              "name a folder you may write to with " + OptionName("data_dir"));
+              "name a " + what + " you may write to with " + OptionName(option));
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) ThrowCannotWrite(path_, errno);
+OutputFile::OutputFile(std::string path, FileMode mode, std::string option)
+    : path_(std::move(path)), option_(std::move(option)) {
+  constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  descriptor_ = open(path_.c_str(), kHow, static_cast<unsigned>(mode));
+  if (descriptor_ < 0) ThrowCannotWrite(errno);
   const off_t end = lseek(descriptor_, 0, SEEK_END);
   size_ = end > 0 ? static_cast<std::uint64_t>(end) : 0;
+}
+
+void OutputFile::ThrowCannotWrite(int reason) const {
+  ThrowCannotWriteTo(path_, reason, option_);
 }
 
 OutputFile::~OutputFile() {
@@ -35,31 +43,31 @@ OutputFile::~OutputFile() {
 
 void OutputFile::Write(const void* bytes, std::size_t count) {
   if (!WriteAll(descriptor_, {static_cast<const char*>(bytes), count}, size_)) {
-    ThrowCannotWrite(path_, errno);
+    ThrowCannotWrite(errno);
   }
 }
 
 void OutputFile::Clear() {
-  if (ftruncate(descriptor_, 0) != 0) ThrowCannotWrite(path_, errno);
+  if (ftruncate(descriptor_, 0) != 0) ThrowCannotWrite(errno);
   size_ = 0;
 }
 
 void OutputFile::Sync() {
-  if (fsync(descriptor_) != 0) ThrowCannotWrite(path_, errno);
+  if (fsync(descriptor_) != 0) ThrowCannotWrite(errno);
 }
 
 void MoveIntoPlace(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(from, to, error);
-  if (error) ThrowCannotWrite(to, error.value());
+  if (error) ThrowCannotWriteTo(to, error.value(), "data_dir");
   SyncFolder(FolderOf(to));
 }
 
 void MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) ThrowCannotWrite(path, error.value());
-  if (access(path.c_str(), W_OK | X_OK) != 0) ThrowCannotWrite(path, errno);
+  if (error) ThrowCannotWriteTo(path, error.value(), "data_dir");
+  if (access(path.c_str(), W_OK | X_OK) != 0) ThrowCannotWriteTo(path, errno, "data_dir");
 }
 
 }  // namespace polykern

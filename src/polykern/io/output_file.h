@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "polykern/io/files.h"
+
 namespace polykern {
 
 // Large files that come in pieces, in the folder of the data. Every failure throws Error with the
@@ -12,8 +14,10 @@ namespace polykern {
 /// A file being written, byte after byte, without a buffer. Use it from one thread.
 class OutputFile {
  public:
-  /// Opens `path` and keeps what is in it; makes it if it does not exist.
-  explicit OutputFile(std::string path);
+  /// Opens `path` and keeps what is in it; makes it if it does not exist. `option` is the one that
+  /// names another place.
+  explicit OutputFile(std::string path, FileMode mode = FileMode::kUmask,
+                      std::string option = "data_dir");
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -28,7 +32,10 @@ class OutputFile {
   std::uint64_t size() const { return size_; }
 
  private:
+  [[noreturn]] void ThrowCannotWrite(int reason) const;
+
   std::string path_;
+  std::string option_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
 };

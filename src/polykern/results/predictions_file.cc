@@ -46,8 +46,21 @@ std::vector<std::string> NamesOf(const std::vector<RowResult>& rows) {
 
 }  // namespace
 
+std::string PredictionsHeader(bool intervals) {
+  return std::string("time,client,label,prediction") + (intervals ? ",low,high" : "") + "\n";
+}
+
+std::string PredictionText(const PredictionLine& line, bool intervals) {
+  std::string text = CsvCell(line.time) + ',' + CsvCell(line.client) + ',' +
+                     NineDigits(line.label) + ',' + NumberText(line.prediction);
+  if (intervals) text += ',' + NumberText(line.low) + ',' + NumberText(line.high);
+  return text + '\n';
+}
+
 PredictionsFile::PredictionsFile(const std::string& path)
-    : path_(path), part_(path + ".part"), file_(std::make_unique<OutputFile>(part_)) {
+    : path_(path),
+      part_(path + ".part"),
+      file_(std::make_unique<OutputFile>(part_, FileMode::kUmask, "predictions")) {
   file_->Clear();
 }
 
@@ -62,8 +75,7 @@ void PredictionsFile::Write(const Stream& stream, const std::vector<RowResult>& 
   const bool intervals =
       std::ranges::any_of(rows, [](const RowResult& row) { return !row.radii.empty(); });
   const std::vector<std::string> names = NamesOf(rows);
-  const std::string header =
-      names.front() + "time,client,label,prediction" + (intervals ? ",low,high" : "") + "\n";
+  const std::string header = names.front() + PredictionsHeader(intervals);
   file_->Write(header.data(), header.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     WriteRow(stream, rows[i], names[i + 1], intervals);
@@ -85,17 +97,14 @@ void PredictionsFile::WriteRow(const Stream& stream, const RowResult& row, const
       const double f = row.predictions[step * clients + k];
       if (std::isnan(f)) continue;  // it did not take part
       const double predicted = loss.Predicted(f);
-      text += name + CsvCell(stream.TimeOf(step)) + ',' + CsvCell(stream.ClientName(k));
-      for (const double number : {block.y[k], predicted}) {
-        text += ',' + NineDigits(stream.InOwnUnit(number));
-      }
-      if (intervals) {
-        const double radius = row.radii.empty() ? std::nan("") : row.radii[step * clients + k];
-        for (const double number : {predicted - radius, predicted + radius}) {
-          text += ',' + NineDigits(stream.InOwnUnit(number));
-        }
-      }
-      text += '\n';
+      const double radius = row.radii.empty() ? std::nan("") : row.radii[step * clients + k];
+      text += name + PredictionText({.time = stream.TimeOf(step),
+                                     .client = stream.ClientName(k),
+                                     .label = stream.InOwnUnit(block.y[k]),
+                                     .prediction = stream.InOwnUnit(predicted),
+                                     .low = stream.InOwnUnit(predicted - radius),
+                                     .high = stream.InOwnUnit(predicted + radius)},
+                                    intervals);
     }
     file_->Write(text.data(), text.size());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,23 @@
 #include "polykern/results/row.h"
 
 namespace polykern {
+
+/// A line of a CSV of predictions, in the target's own unit. A plain value.
+struct PredictionLine {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::string time = {};
+  std::string client = {};
+  double label = kNone;
+  double prediction = kNone;
+  double low = kNone;  ///< of its interval
+  double high = kNone;
+};
+
+/// The line of names, and a line: labels to nine digits, without the noise of scaling to and fro,
+/// the other numbers with every bit. With their ends.
+std::string PredictionsHeader(bool intervals);
+std::string PredictionText(const PredictionLine& line, bool intervals);
 
 /// A CSV of predictions: `time,client,label,prediction` and, of runs with intervals, `low,high`, in
 /// the target's own unit; of several rows the algorithm, its kernels per upload and the options

@@ -57,6 +57,12 @@ TEST(PredictionsFile, HasIntervalsOnceThereAreSome) {
             "2,\"bob, jr.\",30,35,,\n");
 }
 
+TEST(PredictionsFile, KeepsEveryBitOfAPredictionAndNoNoiseOfALabel) {
+  EXPECT_EQ(PredictionText({"1", "ann", 0.1 + 0.2, 0.1 + 0.2, 1.0 / 3}, true),
+            "1,ann,0.3,0.30000000000000004,0.3333333333333333,\n");
+  EXPECT_EQ(PredictionText({.time = "1", .client = "ann", .prediction = 2}, false), "1,ann,,2\n");
+}
+
 TEST(PredictionsFile, SaysWhoseTheyAreOfSeveralRows) {
   const TestFolder folder;
   const std::string path = folder.path() + "/p.csv";

@@ -101,6 +101,7 @@ void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
     if (line.y) Know(*line.y);
     return;
   }
+  sample.time = line.time;
   std::vector<double> x = line.x;
   Derive(line.time, x);
   sample.x.resize(x.size());
@@ -120,11 +121,12 @@ void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
 }
 
 void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
-  auto x = waiting_.Take(line.id);
+  auto waiting = waiting_.Take(line.id);
   if (sample.seen_before) return Know(*line.y);
-  if (!x) throw Error("no sample " + line.id + " waits for a label");
+  if (!waiting) throw Error("no sample " + line.id + " waits for a label");
   sample.late_label = true;
-  sample.x = std::move(*x);
+  sample.x = std::move(waiting->x);
+  sample.told = std::move(waiting->told);
   TakeTarget(*line.y, sample);
 }
 

@@ -19,15 +19,17 @@ namespace polykern {
 
 /// What an agent does with a line of its input: predict, and learn if there is a label.
 struct FeedSample {
-  InputPosition read = {};       ///< the input up to this line
-  std::string problem = {};      ///< why the line cannot be used; then x and y mean nothing
-  bool seen_before = false;      ///< an earlier process has told of the problem
-  std::string id = {};           ///< as JSON: what the sample calls itself, or its line
-  bool late_label = false;       ///< x was predicted for before: only the label is new
-  std::vector<float> x = {};     ///< scaled
-  std::optional<double> y = {};  ///< scaled; none: the label is not known yet
-  bool clipped_label = false;    ///< the label was outside its range
-  bool collected = false;        ///< it was read before the scale was known
+  InputPosition read = {};   ///< the input up to this line
+  std::string problem = {};  ///< why the line cannot be used; then x and y mean nothing
+  bool seen_before = false;  ///< an earlier process has told of the problem
+  std::string id = {};       ///< as JSON: what the sample calls itself, or its line
+  bool late_label = false;   ///< x was predicted for before: only the label is new
+  std::optional<ToldPrediction> told = {};  ///< of a late label, unless an earlier process told it
+  Seconds time = 0;                         ///< if there is a column of times; not of a late label
+  std::vector<float> x = {};                ///< scaled
+  std::optional<double> y = {};             ///< scaled; none: the label is not known yet
+  bool clipped_label = false;               ///< the label was outside its range
+  bool collected = false;                   ///< it was read before the scale was known
 };
 
 struct FeedCounts {
@@ -75,6 +77,9 @@ class SampleFeed {
   void Remember(std::span<const double> labels);
   /// As many of the last labels as lags need, the newest last.
   std::vector<double> labels() const { return {labels_.begin(), labels_.end()}; }
+
+  /// What was predicted for a sample; it comes back with a label that comes late.
+  void Tell(const std::string& id, ToldPrediction told) { waiting_.Tell(id, std::move(told)); }
 
   FeedCounts counts() const;
 

@@ -7,7 +7,7 @@ namespace polykern {
 
 void WaitingSamples::Add(const std::string& id, std::vector<float> x) {
   if (Take(id)) ++forgotten_;
-  samples_.push_back({id, std::move(x)});
+  samples_.push_back({id, {std::move(x)}});
   places_[id] = std::prev(samples_.end());
   if (samples_.size() <= most_) return;
   places_.erase(samples_.front().id);
@@ -15,13 +15,18 @@ void WaitingSamples::Add(const std::string& id, std::vector<float> x) {
   ++forgotten_;
 }
 
-std::optional<std::vector<float>> WaitingSamples::Take(const std::string& id) {
+void WaitingSamples::Tell(const std::string& id, ToldPrediction told) {
+  const auto found = places_.find(id);
+  if (found != places_.end()) found->second->waiting.told = std::move(told);
+}
+
+std::optional<WaitingSample> WaitingSamples::Take(const std::string& id) {
   const auto found = places_.find(id);
   if (found == places_.end()) return {};
-  std::vector<float> x = std::move(found->second->x);
+  WaitingSample sample = std::move(found->second->waiting);
   samples_.erase(found->second);
   places_.erase(found);
-  return x;
+  return sample;
 }
 
 }  // namespace polykern

@@ -10,6 +10,18 @@
 
 namespace polykern {
 
+/// What was said of a sample before its label came.
+struct ToldPrediction {
+  double value = 0;                   ///< scaled
+  std::optional<double> radius = {};  ///< of its interval, likewise
+  std::string time = {};              ///< when
+};
+
+struct WaitingSample {
+  std::vector<float> x = {};
+  std::optional<ToldPrediction> told = {};  ///< none: an earlier process has said it
+};
+
 /// Samples that were predicted for and wait for their labels, which come in any order or never. Of
 /// more than `most` the oldest is forgotten. Use it from one thread.
 class WaitingSamples {
@@ -19,8 +31,11 @@ class WaitingSamples {
   /// A second sample of the same name takes the place of the first, which is forgotten.
   void Add(const std::string& id, std::vector<float> x);
 
-  /// The sample's inputs; it waits no longer. None if no such sample waits.
-  std::optional<std::vector<float>> Take(const std::string& id);
+  /// What was predicted for a sample; nothing happens if it does not wait.
+  void Tell(const std::string& id, ToldPrediction told);
+
+  /// The sample; it waits no longer. None if no such sample waits.
+  std::optional<WaitingSample> Take(const std::string& id);
 
   std::size_t size() const { return samples_.size(); }
   std::uint64_t forgotten() const { return forgotten_; }
@@ -28,7 +43,7 @@ class WaitingSamples {
  private:
   struct Sample {
     std::string id;
-    std::vector<float> x;
+    WaitingSample waiting;
   };
 
   std::size_t most_;

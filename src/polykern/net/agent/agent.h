@@ -34,6 +34,8 @@ struct AgentOptions {
   std::string state = {};  ///< file for what must survive a restart; empty: nothing does
   /// Tells the server how well this agent predicts: mean squared error and regret, nothing else.
   bool report = false;
+  /// Gives predictions intervals within which this part of the labels is, in (0, 1).
+  std::optional<double> coverage = {};
 };
 
 /// A sample that cannot be learnt from: its numbers would leave the range of the federation's.
@@ -45,6 +47,8 @@ class UnusableSample : public Error {
 struct AgentPrediction {
   double value = 0;        ///< of the scaled label; Loss::Predicted applied
   std::uint64_t step = 0;  ///< of the model it was made with
+  /// With a coverage: how far the label may be from it. None before the first label.
+  std::optional<double> radius = {};
 };
 
 struct AgentStatus {
@@ -120,10 +124,13 @@ class Agent {
   /// step. If the step is answered already, pof-gram learns all the same and sends it with its next
   /// answer. False, and nothing is learnt, with any other algorithm, or if the federation is
   /// finished. `position` is kept with the state, for the caller; `clipped`: the label was outside
-  /// its range, of which the server is told the number. Throws Error if the state cannot
-  /// be written, UnusableSample if the label is so far off that the server would reject the update:
-  /// then nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
-  bool Learn(double y, const InputPosition& position = {}, bool clipped = false);
+  /// its range, of which the server is told the number; `told`: what was predicted for this label,
+  /// if it came late and the last prediction is another one: intervals go by what was told, and
+  /// also by labels that are not learnt. Throws Error if the state cannot be written,
+  /// UnusableSample if the label is so far off that the server would reject the update: then
+  /// nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
+  bool Learn(double y, const InputPosition& position = {}, bool clipped = false,
+             const std::optional<AgentPrediction>& told = {});
 
   /// The position of the last Learn, of an earlier process as well.
   InputPosition position() const;

@@ -21,6 +21,12 @@ std::string EncodeAnswer(const Updates& updates, std::uint64_t clipped) {
   return Encode(sent);
 }
 
+void KeepInterval(const std::optional<IntervalTracker>& interval, AgentState& state) {
+  if (!interval) return;
+  const auto numbers = interval->Save();
+  state.interval.assign(numbers.begin(), numbers.end());
+}
+
 }  // namespace
 
 AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t client)
@@ -47,6 +53,13 @@ AgentRounds::AgentRounds(AgentState saved, const std::string& what) {
   if (change == nullptr) throw Error(what + ": damaged; remove it to begin anew");
   state_ = std::move(saved);
   Apply(*change);
+}
+
+void AgentRounds::Cover(double coverage) {
+  interval_.emplace(coverage);
+  if (state_.interval.empty()) return;
+  const auto kept = IntervalTracker::Load(state_.interval);
+  if (kept.coverage() == coverage) interval_ = kept;
 }
 
 std::string AgentRounds::Take(const Welcome& welcome) {
@@ -162,19 +175,34 @@ AgentPrediction AgentRounds::Predict(std::span<const float> x) {
   x_.assign(x.begin(), x.end());
   PredictAgain();
   const double f = learner_->round.predictions()[0];
-  return {learner_->algorithm->loss().Predicted(f), predicted_->step};
+  return {learner_->algorithm->loss().Predicted(f), predicted_->step,
+          interval_ ? interval_->radius() : std::nullopt};
 }
 
 void AgentRounds::PredictAgain() {
   learner_->round.Predict(*predicted_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
 }
 
+std::optional<IntervalTracker> AgentRounds::IntervalAfter(
+    double y, const std::optional<AgentPrediction>& told) const {
+  auto after = interval_;
+  if (!after) return after;
+  if (told) {
+    after->Take(told->value - y, told->radius);
+  } else {
+    after->Take(learner_->algorithm->loss().Predicted(learner_->round.predictions()[0]) - y);
+  }
+  return after;
+}
+
 AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, const Keep& keep,
-                                       bool clipped) {
+                                       bool clipped, const std::optional<AgentPrediction>& told) {
   assert(predicted_ != nullptr);
+  auto interval = IntervalAfter(y, told);
   const bool answers = !finished_ && MayAnswer(*predicted_);
   if (!answers && (finished_ || !learner_->keeps_samples)) {
     predicted_.reset();
+    interval_ = interval;
     ++unlearnt_;
     return {};
   }
@@ -187,6 +215,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
     CheckLearnt(updates, answers);
     if (answers) {
       AgentState next = StateNow();
+      KeepInterval(interval, next);
       next.next_step = updates.step + 1;
       next.position = position;
       next.update = EncodeAnswer(updates, clipped_ + (clipped ? 1 : 0) - clipped_sent_);
@@ -204,6 +233,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
     PredictAgain();
     throw;
   }
+  interval_ = interval;
   buffer.Trim();
   unkept_ = !answers;
   predicted_.reset();
@@ -224,6 +254,7 @@ AgentState AgentRounds::StateNow() const {
   now.private_state = learner_->clients.Save();
   now.first_sample = learner_->buffer.first();
   now.samples = learner_->buffer.Save();
+  KeepInterval(interval_, now);
   return now;
 }
 

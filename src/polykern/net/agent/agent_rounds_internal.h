@@ -10,6 +10,7 @@
 
 #include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
+#include "polykern/core/interval.h"
 #include "polykern/core/metrics.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/sample_buffer.h"
@@ -41,6 +42,10 @@ class AgentRounds {
   AgentRounds() = default;
   /// Resumes from what an earlier process kept; `what` names it in messages. Throws Error.
   AgentRounds(AgentState saved, const std::string& what);
+
+  /// Predictions have intervals from now on, which go on from what an earlier process kept of the
+  /// same coverage. Throws Error unless 0 < coverage < 1.
+  void Cover(double coverage);
 
   // What the server says. All throw Error for what does not fit; the model stays what it was then.
 
@@ -83,9 +88,10 @@ class AgentRounds {
   /// step. If that is answered, algorithms that keep samples learn all the same, for the next
   /// answer; others do not, and nobody does at the federation's end. `keep`, unless empty, gets the
   /// new state with every answer, before anything else sees it. `clipped`: the label was outside
-  /// its range; the next answer has their number. Throws UnusableSample, and whatever
-  /// `keep` throws: then Learn may be called again.
-  Learnt Learn(double y, const InputPosition& position, const Keep& keep, bool clipped = false);
+  /// its range; the next answer has their number. `told`: see Agent::Learn. Throws UnusableSample,
+  /// and whatever `keep` throws: then Learn may be called again.
+  Learnt Learn(double y, const InputPosition& position, const Keep& keep, bool clipped = false,
+               const std::optional<AgentPrediction>& told = {});
   /// The state of now, if something was learnt since the last answer; else none.
   std::optional<AgentState> Unkept() const;
 
@@ -118,6 +124,8 @@ class AgentRounds {
   Answering AnsweringNow(bool answers) const;
   void CheckLearnt(const Updates& updates, bool answers) const;
   AgentState StateNow() const;
+  std::optional<IntervalTracker> IntervalAfter(double y,
+                                               const std::optional<AgentPrediction>& told) const;
   std::string EncodeModel(const Broadcast& model) const;
   void Score(double f, double y);
 
@@ -129,6 +137,7 @@ class AgentRounds {
   std::shared_ptr<const Broadcast> model_;      // the newest; a prediction may hold the one before
   std::shared_ptr<const Broadcast> predicted_;  // that of the last prediction, until its label came
   std::vector<float> x_;                        // of the last prediction
+  std::optional<IntervalTracker> interval_;     // if a coverage is wished
   bool uses_late_ = false;       // the server counts late updates, and says which are on its disk
   std::uint64_t uncounted_ = 0;  // the first step whose update is not known to be there
   std::uint64_t counted_ = 0;    // 1 + the last step whose update is known to count; 0: none

@@ -204,6 +204,45 @@ TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
   EXPECT_EQ(Answer(second), Answer(first));  // with the private state of the first
 }
 
+TEST_F(AgentRoundsTest, HaveIntervalsThatGoOnFromWhatWasKept) {
+  AgentRounds first;
+  first.Cover(0.9);
+  first.Take(WelcomeAt(0));
+  EXPECT_FALSE(first.Predict(kX).radius);
+  AgentState kept;
+  first.Learn(0.9, {}, [&](const AgentState& state) { kept = state; });
+  first.Take(Change(1));
+  const auto radius = first.Predict(kX).radius;
+  EXPECT_TRUE(radius);
+  EXPECT_EQ(kept.interval.size(), 4U);
+
+  AgentRounds second(kept, "a.state");
+  EXPECT_FALSE(second.Predict(kX).radius);  // nobody asked for one
+  second.Cover(0.9);
+  EXPECT_EQ(second.Predict(kX).radius, radius);
+  second.Cover(0.8);  // of another coverage nothing is known
+  EXPECT_FALSE(second.Predict(kX).radius);
+  EXPECT_THROW(second.Cover(1), Error);
+}
+
+TEST_F(AgentRoundsTest, MoveTheirIntervalByWhatWasToldAndByLabelsThatAreNotLearnt) {
+  AgentRounds rounds;
+  rounds.Cover(0.9);
+  rounds.Take(WelcomeAt(0));
+  IntervalTracker twin(0.9);
+  rounds.Predict(kX);
+  rounds.Learn(0.5, {}, {}, false, AgentPrediction{0.25, 0, std::nullopt});
+  twin.Take(-0.25, std::nullopt);
+  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
+  EXPECT_FALSE(rounds.Learn(0.5, {}, {}, false, AgentPrediction{1, 0, 0.1}).learnt);
+  twin.Take(0.5, 0.1);
+  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
+  rounds.Take(Change(1));
+  rounds.Predict(kX);
+  EXPECT_THROW(rounds.Learn(1e300, {}, {}), UnusableSample);
+  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
+}
+
 TEST_F(AgentRoundsTest, DoNotResumeFromNonsense) {
   AgentRounds rounds;
   AgentState kept;

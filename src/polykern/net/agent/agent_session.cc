@@ -42,7 +42,8 @@ class Agent::Session final : private AgentLink::Handler {
   std::optional<FederationConfiguration> learning_ranges() const;
   void TellRanges(const ClientRanges& ranges);
   AgentPrediction Predict(std::span<const float> x);
-  bool Learn(double y, const InputPosition& position, bool clipped);
+  bool Learn(double y, const InputPosition& position, bool clipped,
+             const std::optional<AgentPrediction>& told);
   InputPosition position() const;
   AgentStatus status() const;
 
@@ -71,6 +72,7 @@ class Agent::Session final : private AgentLink::Handler {
 
 Agent::Session::Session(const AgentOptions& options)
     : path_(options.state), report_(options.report), rounds_(BeginOrResume(options.state)) {
+  if (options.coverage) rounds_->Cover(*options.coverage);
   const std::lock_guard lock(mutex_);  // its threads may need link_ at once
   link_ = OpenAgentLink(options.link, *this);
 }
@@ -181,11 +183,12 @@ AgentPrediction Agent::Session::Predict(std::span<const float> x) {
   return rounds_->Predict(x);
 }
 
-bool Agent::Session::Learn(double y, const InputPosition& position, bool clipped) {
+bool Agent::Session::Learn(double y, const InputPosition& position, bool clipped,
+                           const std::optional<AgentPrediction>& told) {
   const std::lock_guard lock(mutex_);
   AgentRounds::Keep keep;
   if (!path_.empty()) keep = [this](const AgentState& state) { WriteAgentState(path_, state); };
-  AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep, clipped);
+  AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep, clipped, told);
   if (connected_ && !learnt.update.empty()) {
     link_->Send(std::move(learnt.update));
     if (report_ && version_ >= kFirstVersionWithReports) {
@@ -232,8 +235,9 @@ void Agent::TellRanges(const ClientRanges& ranges) {
 AgentPrediction Agent::Predict(std::span<const float> x) {
   return session_->Predict(x);
 }
-bool Agent::Learn(double y, const InputPosition& position, bool clipped) {
-  return session_->Learn(y, position, clipped);
+bool Agent::Learn(double y, const InputPosition& position, bool clipped,
+                  const std::optional<AgentPrediction>& told) {
+  return session_->Learn(y, position, clipped, told);
 }
 InputPosition Agent::position() const {
   return session_->position();

@@ -12,10 +12,16 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFormat = 4;
+constexpr std::uint32_t kFormat = 5;
 constexpr std::uint32_t kFirstFormatWithInput = 2;
 constexpr std::uint32_t kFirstFormatWithSamples = 3;
 constexpr std::uint32_t kFirstFormatWithLabels = 4;
+constexpr std::uint32_t kFirstFormatWithInterval = 5;
+
+std::string BytesOf(const google::protobuf::RepeatedField<double>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()),
+          static_cast<std::size_t>(numbers.size()) * sizeof(double)};
+}
 
 std::string SumOf(const std::string& bytes) {
   const auto sum = Sha256(std::as_bytes(std::span(bytes)));
@@ -37,8 +43,7 @@ std::string SumOf(const v1::AgentState& message) {
   for (const std::uint64_t number : {message.client(), message.answered(), message.position()}) {
     add(std::to_string(number));
   }
-  add({reinterpret_cast<const char*>(message.weights().data()),
-       static_cast<std::size_t>(message.weights_size()) * sizeof(double)});
+  add(BytesOf(message.weights()));
   add(message.update());
   add(message.model());
   if (message.format() >= kFirstFormatWithInput) {
@@ -49,18 +54,18 @@ std::string SumOf(const v1::AgentState& message) {
     add(std::to_string(message.first_sample()));
     add({reinterpret_cast<const char*>(message.sample_inputs().data()),
          static_cast<std::size_t>(message.sample_inputs_size()) * sizeof(float)});
-    add({reinterpret_cast<const char*>(message.sample_labels().data()),
-         static_cast<std::size_t>(message.sample_labels_size()) * sizeof(double)});
+    add(BytesOf(message.sample_labels()));
   }
   if (message.format() >= kFirstFormatWithLabels) {
-    add({reinterpret_cast<const char*>(message.recent_labels().data()),
-         static_cast<std::size_t>(message.recent_labels_size()) * sizeof(double)});
+    add(BytesOf(message.recent_labels()));
   }
+  if (message.format() >= kFirstFormatWithInterval) add(BytesOf(message.interval()));
   return SumOf(all);
 }
 
 /// The oldest that can say it: an older program may read it.
 std::uint32_t FormatOf(const AgentState& state) {
+  if (!state.interval.empty()) return kFirstFormatWithInterval;
   if (!state.position.labels.empty()) return kFirstFormatWithLabels;
   return state.samples.y.empty() ? kFirstFormatWithInput : kFirstFormatWithSamples;
 }
@@ -86,6 +91,7 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   }
   const std::vector<double>& labels = state.position.labels;
   message.mutable_recent_labels()->Add(labels.begin(), labels.end());
+  message.mutable_interval()->Add(state.interval.begin(), state.interval.end());
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
 }
@@ -115,7 +121,8 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
                     message.model(),
                     message.first_sample(),
                     {{message.sample_inputs().begin(), message.sample_inputs().end()},
-                     {message.sample_labels().begin(), message.sample_labels().end()}}};
+                     {message.sample_labels().begin(), message.sample_labels().end()}},
+                    {message.interval().begin(), message.interval().end()}};
 }
 
 }  // namespace polykern

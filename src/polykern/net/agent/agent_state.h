@@ -22,6 +22,7 @@ struct AgentState {
   std::string model = {};                  ///< the model it learnt with, encoded: every block
   std::uint64_t first_sample = 0;          ///< SampleBuffer::first, and Save
   LearntSamples samples = {};
+  std::vector<double> interval = {};  ///< IntervalTracker::Save; empty: there is none
 };
 
 /// Replaces the file as a whole (ReplaceFile), readable by its owner alone. Throws Error.

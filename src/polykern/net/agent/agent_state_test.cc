@@ -26,7 +26,10 @@ class AnAgentsState : public testing::Test {
                         {1ULL << 40, 1ULL << 50, ~0ULL - 1, {0.3, -7}},
                         {0.1, -0.0, 5e-324},
                         "up",
-                        std::string("mo\0del", 6)};
+                        std::string("mo\0del", 6),
+                        0,
+                        {},
+                        {0.9, 0.25, -1, 7}};
 };
 
 TEST_F(AnAgentsState, ComesBackWithEveryBit) {
@@ -45,6 +48,7 @@ TEST_F(AnAgentsState, ComesBackWithEveryBit) {
   EXPECT_TRUE(std::signbit(back->private_state[1]));
   EXPECT_EQ(back->update, some.update);
   EXPECT_EQ(back->model, some.model);
+  EXPECT_EQ(back->interval, some.interval);
   struct stat status {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
