@@ -46,19 +46,22 @@ def expected(tmp_path):
     return np.dstack([result.predictions, result.intervals]) * 120
 
 
-def serve(folder):
+TIMED = ["--columns", "wind", "--time", "when", "--lags", "1,2,5", "--calendar", "hour,weekday"]
+
+
+def serve(folder, *inputs):
     server = subprocess.Popen(
-        [POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--algorithm", "pof-gram", "--columns", "wind",
-         "--range", "wind=0:20", "--target", "power", "--target-range", "0:120", "--time", "when", "--lags", "1,2,5",
-         "--calendar", "hour,weekday", "--seed", "3", "--steps", str(ROWS), "--clients", ",".join(NAMES)],
+        [POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--algorithm", "pof-gram", *(inputs or TIMED),
+         "--range", "wind=0:20", "--target", "power", "--target-range", "0:120", "--seed", "3", "--steps", str(ROWS),
+         "--clients", ",".join(NAMES)],
         cwd=folder, stdout=subprocess.PIPE, text=True)
     return server, re.match(r"listening on (127\.0\.0\.1:\d+)", server.stdout.readline())[1]
 
 
-def join(folder, address, name):
+def join(folder, address, name, *more):
     return subprocess.Popen(
         [POLYKERN, "join", "--server", address, "--insecure", "--name", name, "--state", f"{name}.state", "--wait",
-         "--give-up", "60", "--coverage", "0.8", "--predictions", "join.csv"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+         "--give-up", "60", "--coverage", "0.8", "--predictions", "join.csv", *more], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("killed_after", [None, 1, 17])
@@ -88,6 +91,45 @@ def test_an_agent_fed_line_by_line_predicts_as_the_simulator_does(tmp_path, expe
         assert len(of_run) == 1 + 2 * ROWS and sorted(of_agents[1:]) == sorted(of_run[1:])
         assert of_agents[0] == of_run[0] == "time,client,label,prediction,low,high"
         assert (tmp_path / "join.csv").stat().st_mode & 0o777 == 0o600
+    finally:
+        for process in [server, *agents]:
+            process.kill()
+            process.communicate()
+
+
+def gappy(k):
+    """As rows, with a column of texts and a gap now and then in either column."""
+    made = []
+    for hour, line in enumerate(rows(k)):
+        when, wind, power = line.rstrip().split(",")
+        weather = "" if hour % 9 == 4 + k else ["rain", "sun", "fog"][(hour + hour // 7 + k) % 3]
+        made.append(f"{when},{weather},{'NA' if hour % 6 == 2 + k else wind},{power}\n")
+    return made
+
+
+def test_an_hour_with_a_gap_gets_the_prediction_that_the_simulator_gives(tmp_path):
+    header = "when,weather,wind,power\n"
+    for k, name in enumerate(NAMES):
+        (tmp_path / f"{name}.csv").write_text(header + "".join(gappy(k)))
+    run = ["run", "--data", "hill.csv,shore.csv", "--target", "power", "--time", "when", "--lags", "1", "--missing", "impute",
+           "--categorical", "weather", "--scaling", "range", "--range", "wind=0:20,power=0:120", "-a", "pof-gram",
+           "-r", "1", "--seed", "3", "--out", "o", "--predictions", "run.csv"]
+    subprocess.run([POLYKERN, *run], cwd=tmp_path, check=True, capture_output=True)
+    inputs = json.loads((tmp_path / "o/result.json").read_text())["data"]["inputs"]
+    assert inputs == ["weather=rain", "weather=sun", "weather=fog", "wind", "weather.missing", "wind.missing", "power.lag1"]
+    server, address = serve(tmp_path, "--columns", "weather,wind", "--lags", "1", "--missing", "impute", "--categories",
+                            "weather=rain:sun:fog")
+    agents = []
+    try:
+        for part in (15, ROWS):  # a file that grew: what was learnt is passed over, and the means go on
+            for k, name in enumerate(NAMES):
+                (tmp_path / f"{name}.csv").write_text(header + "".join(gappy(k)[:part]))
+            agents = [join(tmp_path, address, name, "--input", f"{name}.csv") for name in NAMES]
+            for agent in agents:
+                assert agent.wait(60) == 0, agent.stderr.read()
+        of_agents, of_run = ([line.split(",")[1:4] for line in (tmp_path / name).read_text().splitlines()[1:]]
+                             for name in ("join.csv", "run.csv"))
+        assert len(of_run) == 2 * ROWS and sorted(of_agents) == sorted(of_run)
     finally:
         for process in [server, *agents]:
             process.kill()
@@ -139,6 +181,8 @@ def test_a_time_that_is_none_costs_its_line_alone(tmp_path):
     (["--calendar", "hour"], "--time and --calendar need each other"),
     (["--time", "when"], "--time and --calendar need each other"),
     (["--time", "when", "--calendar", "moon"], "the calendar 'moon', which is not known here"),
+    (["--categories", "wnd=a:b"], '--categories are given for "wnd"; did you mean "wind"?'),
+    (["--categories", "wind=a:a"], '--categories has "wind=a:a", which is not of the form COLUMN=TEXT:TEXT:..'),
     (["--lags", "1,1"], "the lags '1,1', which are not different numbers from 1 to 100000"),
     (["--lags", "1", "--scaling", "norm", "--norm", "9"], "--range does not go with --scaling norm"),
 ])

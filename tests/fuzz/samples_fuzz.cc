@@ -14,6 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   SampleColumns columns{.dimension = 2};
   if (data[0] % 2 == 0) columns.inputs = {"a", "b"};
+  if (data[0] % 4 == 2) {
+    columns.texts = {{"b", {"N"}}};
+    columns.impute = true;
+  }
   std::istringstream input(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
   try {
     SampleReader reader(input, "input", columns);
@@ -26,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (sample.x.empty() ? !(sample.named && sample.y) : sample.x.size() != 2) std::abort();
       if (sample.id.empty() || sample.id.size() > SampleReader::kLongestId) std::abort();
       for (const double x : sample.x) {
-        if (!std::isfinite(x)) std::abort();
+        if (!std::isfinite(x) && !(columns.impute && std::isnan(x))) std::abort();
       }
       if (sample.y && !std::isfinite(*sample.y)) std::abort();
     }

@@ -128,7 +128,7 @@ void JoinSession::Read(SampleFeed& feed) {
 void JoinSession::Resume(SampleFeed& feed) const {
   const InputPosition before = agent_.position();
   const bool resumes = can_resume_ && before.line > 0 && feed.Resume(before);
-  if (!resumes) feed.Remember(before.labels);  // else the lines that are passed over have them
+  if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
   Tell(InputName(options_.input) +
        (resumes ? ": lines 1 to " + std::to_string(before.line) +
@@ -167,7 +167,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   InputPosition position = can_resume_ ? sample.read : agent_.position();
-  position.labels = feed.labels();
+  feed.Keep(position);
   try {
     std::optional<AgentPrediction> said;
     if (told) said = {told->value, 0, told->radius};

@@ -334,6 +334,16 @@ void AddServeCommand(CLI::App& program) {
                     ->delimiter(','));
   group("Data",
         serve.add_option("--time", o->federation.time, "The column of times, for --calendar"));
+  group("Data", serve
+                    .add_option("--categories", o->federation.categories,
+                                "COLUMN=TEXT:TEXT:.. for columns of texts: each text is an input; "
+                                "COLUMN alone: all texts share 32 inputs by their hash")
+                    ->delimiter(','));
+  group("Data", serve
+                    .add_option("--missing", o->federation.missing,
+                                "Samples that lack an input: drop, or impute (the mean so far, and "
+                                "an input that marks it) (default: drop)")
+                    ->check(CLI::IsMember({"drop", "impute"})));
   group("Data", serve.add_option("-t,--target", o->federation.target, "The column to predict"));
   group("Data", serve.add_option("--target-range", o->target_range,
                                  "LOW:HIGH, scaled to [0, 1]; labels outside are clipped; none: "

@@ -71,8 +71,7 @@ InputColumns::Column InputColumns::MarkTexts(std::size_t column) {
   const bool hashed = labels.size() > kMostOneHot;
   Column marked{column, hashed ? kMostOneHot : labels.size()};
   for (std::uint32_t code = 0; code < labels.size(); ++code) {
-    marked.places.push_back(
-        hashed ? TextHash(labels[code]) % static_cast<std::uint32_t>(kMostOneHot) : code);
+    marked.places.push_back(hashed ? static_cast<std::uint32_t>(HashedPlace(labels[code])) : code);
   }
   for (std::size_t i = 0; i < marked.size; ++i) {
     names_.push_back(hashed ? name + "#" + std::to_string(i) : name + "=" + labels[i]);
@@ -99,20 +98,37 @@ void InputColumns::Fill(std::size_t row, std::span<double> inputs) const {
   }
 }
 
-void ImputeMeans(std::span<const std::uint32_t> rows, std::size_t dimension, std::span<float> x) {
-  std::vector<double> sum(dimension);
-  std::vector<double> count(dimension);
-  for (const std::uint32_t row : rows) {
-    for (std::size_t i = 0; i < dimension; ++i) {
-      float& value = x[row * dimension + i];
-      if (std::isnan(value)) {
-        value = count[i] > 0 ? static_cast<float>(sum[i] / count[i]) : 0;
-      } else {
-        sum[i] += static_cast<double>(value);
-        ++count[i];
-      }
+std::size_t HashedPlace(std::string_view text) {
+  return TextHash(text) % static_cast<std::uint32_t>(kMostOneHot);
+}
+
+void RunningMeans::Fill(std::span<float> x) {
+  assert(x.size() == sum_.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) {
+      x[i] = count_[i] > 0 ? static_cast<float>(sum_[i] / count_[i]) : 0;
+    } else {
+      sum_[i] += static_cast<double>(x[i]);
+      ++count_[i];
     }
   }
+}
+
+std::vector<double> RunningMeans::Save() const {
+  std::vector<double> saved = sum_;
+  saved.insert(saved.end(), count_.begin(), count_.end());
+  return saved;
+}
+
+void RunningMeans::Load(std::span<const double> saved) {
+  if (saved.size() != 2 * sum_.size()) return;
+  std::ranges::copy(saved.first(sum_.size()), sum_.begin());
+  std::ranges::copy(saved.last(sum_.size()), count_.begin());
+}
+
+void ImputeMeans(std::span<const std::uint32_t> rows, std::size_t dimension, std::span<float> x) {
+  RunningMeans means(dimension);
+  for (const std::uint32_t row : rows) means.Fill(x.subspan(row * dimension, dimension));
 }
 
 }  // namespace polykern

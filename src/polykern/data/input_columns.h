@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "polykern/data/scaling.h"
@@ -50,6 +51,27 @@ class InputColumns {
   std::vector<std::size_t> incomplete_;
   std::vector<std::string> names_;
   std::vector<std::string> marks_;
+};
+
+/// Where an input of a text is 1, of kMostOneHot inputs that texts share by their hash.
+std::size_t HashedPlace(std::string_view text);
+
+/// The mean of each input so far, for those that are missing. A plain value.
+class RunningMeans {
+ public:
+  explicit RunningMeans(std::size_t dimension) : sum_(dimension), count_(dimension) {}
+
+  /// Takes a row, and puts the mean of the values before it in the place of each NaN, 0 before the
+  /// first.
+  void Fill(std::span<float> x);
+
+  /// Sums, then counts; and back, if they are as many.
+  std::vector<double> Save() const;
+  void Load(std::span<const double> saved);
+
+ private:
+  std::vector<double> sum_;
+  std::vector<double> count_;
 };
 
 /// Puts the mean of the values so far in the place of each NaN, column by column, 0 before the

@@ -11,6 +11,7 @@ struct InputPosition {
   std::uint64_t bytes = 0;          ///< up to the line's end; 0: nobody knows what they were
   std::uint64_t sum = 0;            ///< of these bytes: equal ones have equal sums
   std::vector<double> labels = {};  ///< the last ones that were known by then, if lags need them
+  std::vector<double> means = {};   ///< of the inputs by then, if missing ones are imputed
 };
 
 }  // namespace polykern

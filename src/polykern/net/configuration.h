@@ -12,6 +12,8 @@
 
 namespace polykern {
 
+inline constexpr std::size_t kMostTexts = 32;  ///< of a column that are inputs
+
 /// A column of the clients' data, and the range its values are scaled by.
 struct ColumnRange {
   std::string name = {};
@@ -23,6 +25,15 @@ struct ColumnRange {
 struct ClientRanges {
   std::vector<double> least = {};     ///< of each input, in order, and last of the label
   std::vector<double> greatest = {};  ///< likewise
+};
+
+/// A column of texts: an input for each of them, or, if none are named, kMostTexts inputs that all
+/// texts share by their hash.
+struct TextColumn {
+  std::string name = {};
+  std::vector<std::string> texts = {};
+
+  std::size_t inputs() const { return texts.empty() ? kMostTexts : texts.size(); }
 };
 
 /// What a federation is: server and clients must agree on all of it, or their numbers would not
@@ -43,15 +54,23 @@ struct FederationConfiguration {
   /// Every client tells those of its first so many samples, see learnt_ranges.h.
   std::uint64_t learn_ranges = 0;
 
-  /// Inputs that an agent makes itself, behind those of its samples and with columns of their own:
-  /// past labels (1: the last), then a sine and a cosine of each of hour, weekday and month.
+  /// Inputs that an agent makes itself, with columns of their own (made_inputs.h): of past labels
+  /// (1: the last), and a sine and a cosine of each of hour, weekday and month.
   std::vector<std::size_t> lags = {};
   std::vector<std::string> calendar = {};
-  std::string time = {};  ///< the column of times, if there is a calendar
+  std::string time = {};                     ///< the column of times, if there is a calendar
+  std::vector<std::string> categories = {};  ///< columns of texts, see ParseTextColumn
+  /// impute: a missing input is the mean of the client's samples so far, and is marked. Empty: a
+  /// sample without a value cannot be used.
+  std::string missing = {};
 
+  bool imputes() const { return missing == "impute"; }
+  std::vector<TextColumn> text_columns() const;
   std::size_t derived_inputs() const { return lags.size() + 2 * calendar.size(); }
-  /// Those of a sample.
-  std::size_t own_inputs() const { return problem.dimension - derived_inputs(); }
+  bool makes_inputs() const { return derived_inputs() > 0 || !categories.empty() || imputes(); }
+  /// The columns of a sample: how many, and their names, if they have some (made_inputs.cc).
+  std::size_t own_inputs() const;
+  std::vector<std::string> own_columns() const;
   bool ScalesLabels() const { return labels.empty() ? scaling != "none" : labels == "range"; }
 };
 

@@ -1,16 +1,15 @@
 #include "polykern/net/configuration_texts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "polykern/algorithms/option_values.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/net/made_inputs.h"
 #include "polykern/net/version_2.h"
 
 namespace polykern {
@@ -83,6 +82,8 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("lags", c.lags, "");
   visit("calendar", c.calendar, "");
   visit("time", c.time, "");
+  visit("categories", c.categories, "");
+  visit("missing", c.missing, "");
 }
 
 std::string ColumnKey(std::size_t i) {
@@ -146,35 +147,6 @@ void ReadOptions(Reader& reader, AlgorithmOptions& options) {
   }
 }
 
-/// What an agent makes itself must be possible, and bounded.
-void CheckDerivedInputs(const FederationConfiguration& c) {
-  constexpr std::size_t kLongestLag = 100'000;
-  constexpr std::array<std::string_view, 3> kCalendars = {"hour", "weekday", "month"};
-  for (const std::size_t lag : c.lags) {
-    if (lag == 0 || lag > kLongestLag || std::ranges::count(c.lags, lag) > 1) {
-      throw Error(Has("lags", ToText(c.lags)) + "are not different numbers from 1 to " +
-                  std::to_string(kLongestLag));
-    }
-  }
-  for (const std::string& name : c.calendar) {
-    if (std::ranges::count(kCalendars, name) == 0) NotKnown("calendar", name);
-    if (std::ranges::count(c.calendar, name) > 1) {
-      throw Error(Has("calendar", ToText(c.calendar)) + "names something twice");
-    }
-  }
-  if (c.calendar.empty() != c.time.empty()) {
-    throw Error(
-        "the federation's configuration has a calendar without a column of times, or the "
-        "other way round");
-  }
-  if (c.derived_inputs() == 0) return;
-  if (c.columns.size() <= c.derived_inputs() || c.scaling != "range" || !c.ScalesLabels()) {
-    throw Error(
-        "the federation's configuration has lags or a calendar, which need columns with "
-        "names and ranges, and a range of the labels");
-  }
-}
-
 }  // namespace
 
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
@@ -225,7 +197,7 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
     throw Error("the federation's configuration has " + std::to_string(columns) +
                 " columns, but the dimension " + std::to_string(configuration.problem.dimension));
   }
-  CheckDerivedInputs(configuration);
+  CheckMadeInputs(configuration);
   return configuration;
 }
 

@@ -10,6 +10,7 @@
 #include "polykern/core/text.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
+#include "polykern/net/made_inputs.h"
 #include "polykern/net/store/open_store.h"
 
 namespace polykern {
@@ -61,10 +62,13 @@ void SetColumns(const DeclaredFederation& declared, FederationConfiguration& f) 
 }
 
 /// Leaves the columns of samples, for what is declared about them.
-void TakeDerivedOut(const DeclaredFederation& declared, FederationConfiguration& f) {
-  if (f.derived_inputs() > 0) {
-    f.problem.dimension = f.own_inputs();
-    f.columns.resize(f.problem.dimension);
+void SetMadeInputs(const DeclaredFederation& declared, FederationConfiguration& f) {
+  TakeMadeColumnsOut(f);
+  f.categories = declared.categories.value_or(f.categories);
+  if (declared.missing) f.missing = *declared.missing == "drop" ? "" : *declared.missing;
+  if (!f.missing.empty() && !f.imputes()) {
+    throw Error(OptionName("missing") + " is " + Quoted(f.missing) +
+                "; a federation knows drop and impute");
   }
   f.lags = declared.lags.value_or(f.lags);
   f.calendar = declared.calendar.value_or(f.calendar);
@@ -72,6 +76,17 @@ void TakeDerivedOut(const DeclaredFederation& declared, FederationConfiguration&
   if (f.calendar.empty() != f.time.empty()) {
     throw Error(OptionName("time") + " and " + OptionName("calendar") +
                 " need each other: the calendar is that of the times in this column");
+  }
+}
+
+/// Each must be one of the columns.
+void CheckCategories(const FederationConfiguration& f) {
+  std::vector<std::string> names;
+  for (const ColumnRange& column : f.columns) names.push_back(column.name);
+  for (const TextColumn& text : f.text_columns()) {
+    if (std::ranges::count(names, text.name) > 0) continue;
+    throw Error(OptionName("categories") + " are given for " + Quoted(text.name) + "; " +
+                Suggest(text.name, names));
   }
 }
 
@@ -106,8 +121,10 @@ void SetLearnRanges(const DeclaredFederation& declared, FederationConfiguration&
 void CheckRanges(const DeclaredFederation& declared, const FederationConfiguration& f,
                  const std::optional<FederationConfiguration>& stored) {
   const bool known = stored && stored->scaling == "range";
+  const std::vector<TextColumn> texts = f.text_columns();
   const bool all = std::ranges::all_of(f.columns, [&](const ColumnRange& column) {
-    return std::ranges::count(declared.ranges, column.name, &ColumnRange::name) > 0 ||
+    return std::ranges::count(texts, column.name, &TextColumn::name) > 0 ||
+           std::ranges::count(declared.ranges, column.name, &ColumnRange::name) > 0 ||
            (known && std::ranges::count(stored->columns, column.name, &ColumnRange::name) > 0);
   });
   if (all && !f.columns.empty()) return;
@@ -174,12 +191,13 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   CheckAlgorithm(f.algorithm, f.options);
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
-  TakeDerivedOut(declared, f);
+  SetMadeInputs(declared, f);
   const bool in_time = f.derived_inputs() > 0;  // then what is learnt changes with time, too
   if (!stored && in_time && !declared.options.contains("forgetting")) {
     f.options.forgetting = kAutoForgetting;
   }
   SetColumns(declared, f);
+  CheckCategories(f);
   SetLearnRanges(declared, f, stored);
   const bool has_ranges = stored && stored->learn_ranges == 0;
   const std::optional<FederationConfiguration> ranged = has_ranges ? stored : std::nullopt;
@@ -195,7 +213,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                 " or " + OptionName("dimension", "D"));
   }
   SetLabels(declared, f, ranged);
-  AddDerivedColumns(f);
+  AddMadeColumns(f);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
   f.problem.seed = declared.seed.value_or(f.problem.seed);

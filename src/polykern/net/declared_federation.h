@@ -34,6 +34,8 @@ struct DeclaredFederation {
   std::optional<std::vector<std::size_t>> lags = {};
   std::optional<std::vector<std::string>> calendar = {};
   std::optional<std::string> time = {};
+  std::optional<std::vector<std::string>> categories = {};
+  std::optional<std::string> missing = {};  ///< drop or impute
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
 };

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/net/made_inputs.h"
 
 namespace polykern {
 namespace {
@@ -64,25 +65,11 @@ FederationConfiguration LearntRanges::Federation() const {
   assert(!told_.empty());
   FederationConfiguration known = federation_;
   known.learn_ranges = 0;
-  known.problem.dimension = inputs();
-  known.columns.resize(inputs());
+  TakeMadeColumnsOut(known);
   for (std::size_t i = 0; i < inputs(); ++i) SetRange(told_, i, known.columns[i]);
   SetRange(told_, inputs(), known.target);
-  AddDerivedColumns(known);
+  AddMadeColumns(known);
   return known;
-}
-
-void AddDerivedColumns(FederationConfiguration& federation) {
-  const ColumnRange& label = federation.target;
-  for (const std::size_t lag : federation.lags) {
-    federation.columns.push_back(
-        {label.name + ".lag" + std::to_string(lag), label.low, label.high});
-  }
-  for (const std::string& name : federation.calendar) {
-    federation.columns.push_back({name + ".sin", -1, 1});
-    federation.columns.push_back({name + ".cos", -1, 1});
-  }
-  federation.problem.dimension += federation.derived_inputs();
 }
 
 bool IsLearntFrom(const FederationConfiguration& learning, const FederationConfiguration& known) {

@@ -24,7 +24,8 @@ inline constexpr double kRangeMargin = 0.1;
 class LearntRanges {
  public:
   /// Of a federation with learn_ranges above 0.
-  explicit LearntRanges(FederationConfiguration federation) : federation_(std::move(federation)) {}
+  explicit LearntRanges(FederationConfiguration federation)
+      : federation_(std::move(federation)), inputs_(federation_.own_inputs()) {}
 
   /// What this client tells; true: for the first time, false: the same again. Throws BrokenRule,
   /// and changes nothing, for another number of columns, numbers that are not finite or too large,
@@ -33,7 +34,7 @@ class LearntRanges {
 
   bool Has(std::uint64_t client) const { return told_.contains(client); }
   std::size_t size() const { return told_.size(); }  ///< clients
-  std::size_t inputs() const { return federation_.own_inputs(); }
+  std::size_t inputs() const { return inputs_; }
 
   /// The federation as if these ranges had been declared. A column that has one value alone gets a
   /// range around it that holds 0 as well, or at least 1 on either side. Needs a client.
@@ -41,11 +42,9 @@ class LearntRanges {
 
  private:
   FederationConfiguration federation_;
+  std::size_t inputs_;
   std::map<std::uint64_t, ClientRanges> told_;
 };
-
-/// Adds the columns of inputs that agents make, if there are any: a lag has the label's range.
-void AddDerivedColumns(FederationConfiguration& federation);
 
 /// Is `known` the federation that `learning` was before its ranges were learnt?
 bool IsLearntFrom(const FederationConfiguration& learning, const FederationConfiguration& known);

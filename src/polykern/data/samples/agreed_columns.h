@@ -11,10 +11,9 @@ namespace polykern {
 /// column in this input; empty: what the server calls it, or y. `id` is the column of a sample's
 /// name.
 SampleColumns AgreedColumns(const auto& told, const std::string& target, const std::string& id) {
-  SampleColumns columns{.dimension = told.own_inputs(), .id = id};
-  for (const auto& column : told.columns) {
-    if (columns.inputs.size() < columns.dimension) columns.inputs.push_back(column.name);
-  }
+  SampleColumns columns{.inputs = told.own_columns(), .dimension = told.own_inputs(), .id = id};
+  for (const auto& column : told.text_columns()) columns.texts[column.name] = column.texts;
+  columns.impute = told.imputes();
   columns.time = told.time;
   columns.derived.lags = told.lags;
   for (const auto& name : told.calendar) columns.derived.calendar.push_back(ParseCalendar(name));

@@ -19,17 +19,34 @@ void Stretch(double value, Range& range) {
   range.high = std::max(range.high, value);
 }
 
+std::vector<std::size_t> PlacesOf(const SampleColumns& columns) {
+  std::vector<std::size_t> places(columns.dimension);
+  for (std::size_t i = 0; i < columns.inputs.size(); ++i) {
+    const auto texts = columns.texts.find(columns.inputs[i]);
+    if (texts == columns.texts.end()) continue;
+    places[i] = texts->second.empty() ? kMostOneHot : texts->second.size();
+  }
+  return places;
+}
+
 }  // namespace
 
-SampleFeed::SampleFeed(std::istream& input, std::string what, SampleColumns columns, Scale scale,
-                       std::size_t most_waiting)
+SampleFeed::SampleFeed(std::istream& input, std::string what, const SampleColumns& columns,
+                       Scale scale, std::size_t most_waiting)
     : what_(std::move(what)),
       dimension_(columns.dimension),
       derived_(columns.derived),
-      reader_(input, what_, std::move(columns)),
+      places_(PlacesOf(columns)),
+      reader_(input, what_, columns),
       scale_(std::move(scale)),
       waiting_(most_waiting) {
   seen_.ranges.assign(dimension_ + 1, {kNoEnd, -kNoEnd});
+  std::size_t inputs = 0;
+  for (std::size_t i = 0; i < dimension_; ++i) {
+    if (places_[i] > 0) seen_.ranges[i] = {0, 1};
+    inputs += std::max<std::size_t>(places_[i], 1);
+  }
+  if (columns.impute) means_.emplace(inputs + dimension_ + derived_.size());
 }
 
 bool SampleFeed::Resume(const InputPosition& learnt) {
@@ -44,7 +61,9 @@ bool SampleFeed::Collect(FeedSample& sample, std::size_t most) {
   sample = {.read = line.read, .problem = line.problem, .id = line.id};
   sample.late_label = line.x.empty();
   if (line.problem.empty()) {
-    for (std::size_t i = 0; i < line.x.size(); ++i) Stretch(line.x[i], seen_.ranges[i]);
+    for (std::size_t i = 0; i < line.x.size(); ++i) {
+      if (places_[i] == 0) Stretch(line.x[i], seen_.ranges[i]);
+    }
     if (line.y) Stretch(*line.y, seen_.ranges.back());
     seen_.labels += line.y ? 1 : 0;
   }
@@ -98,17 +117,12 @@ bool SampleFeed::Next(FeedSample& sample) {
 void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
   // Of what was learnt before, only samples that still wait for their labels matter.
   if (sample.seen_before && (line.y || !line.named)) {
+    if (means_) MakeInputs(line, sample.x);
     if (line.y) Know(*line.y);
     return;
   }
   sample.time = line.time;
-  std::vector<double> x = line.x;
-  Derive(line.time, x);
-  sample.x.resize(x.size());
-  const std::size_t clipped = scale_.ScaleInputs(x, sample.x);
-  if (!std::ranges::all_of(sample.x, [](float value) { return std::isfinite(value); })) {
-    throw Error("an input is too large for a number of 32 bits");
-  }
+  const std::size_t clipped = MakeInputs(line, sample.x);
   if (!sample.seen_before) {
     ++samples_;
     clipped_ += clipped;
@@ -118,6 +132,35 @@ void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
   } else if (line.named) {
     waiting_.Add(line.id, sample.x);
   }
+}
+
+/// Scaled; returns how many were clipped.
+std::size_t SampleFeed::MakeInputs(const InputSample& line, std::vector<float>& x) {
+  std::vector<double> raw = Columns(line.x);
+  Derive(line.time, raw);
+  x.resize(raw.size());
+  const std::size_t clipped = scale_.ScaleInputs(raw, x);
+  if (std::ranges::any_of(x, [](float value) { return std::isinf(value); })) {
+    throw Error("an input is too large for a number of 32 bits");
+  }
+  if (means_) means_->Fill(x);
+  return clipped;
+}
+
+/// As InputColumns has them: texts become marks, and what may be missing gets one.
+std::vector<double> SampleFeed::Columns(const std::vector<double>& own) const {
+  std::vector<double> x;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (places_[i] == 0) {
+      x.push_back(own[i]);
+      continue;
+    }
+    x.resize(x.size() + places_[i]);
+    if (!std::isnan(own[i])) x[x.size() - places_[i] + static_cast<std::size_t>(own[i])] = 1;
+  }
+  if (!means_) return x;
+  for (const double value : own) x.push_back(std::isnan(value) ? 1 : 0);
+  return x;
 }
 
 void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
@@ -156,8 +199,14 @@ void SampleFeed::Know(double label) {
   if (labels_.size() > std::ranges::max(derived_.lags)) labels_.pop_front();
 }
 
-void SampleFeed::Remember(std::span<const double> labels) {
-  for (const double label : labels) Know(label);
+void SampleFeed::Remember(const InputPosition& before) {
+  for (const double label : before.labels) Know(label);
+  if (means_) means_->Load(before.means);
+}
+
+void SampleFeed::Keep(InputPosition& position) const {
+  position.labels = {labels_.begin(), labels_.end()};
+  if (means_) position.means = means_->Save();
 }
 
 FeedCounts SampleFeed::counts() const {

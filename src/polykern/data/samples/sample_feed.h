@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/data/input_columns.h"
 #include "polykern/data/samples/sample_reader.h"
 #include "polykern/data/samples/waiting_samples.h"
 #include "polykern/data/scaling.h"
@@ -54,7 +55,7 @@ class SampleFeed {
  public:
   /// `what` is the input's name, for messages; of more than `most_waiting` samples without a label
   /// the oldest is forgotten.
-  SampleFeed(std::istream& input, std::string what, SampleColumns columns, Scale scale,
+  SampleFeed(std::istream& input, std::string what, const SampleColumns& columns, Scale scale,
              std::size_t most_waiting);
 
   /// The input is a file of which an earlier process has learnt so much, and that is not returned
@@ -73,10 +74,11 @@ class SampleFeed {
   /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
   bool Next(FeedSample& sample);
 
-  /// Labels that an earlier process knew, the newest last; for lags. Call it before Next.
-  void Remember(std::span<const double> labels);
-  /// As many of the last labels as lags need, the newest last.
-  std::vector<double> labels() const { return {labels_.begin(), labels_.end()}; }
+  /// The labels and means that an earlier process knew. Call it before Next.
+  void Remember(const InputPosition& before);
+  /// As many of the last labels as lags need, the newest last, and the means, if inputs are
+  /// imputed.
+  void Keep(InputPosition& position) const;
 
   /// What was predicted for a sample; it comes back with a label that comes late.
   void Tell(const std::string& id, ToldPrediction told) { waiting_.Tell(id, std::move(told)); }
@@ -91,13 +93,18 @@ class SampleFeed {
   void TakeSample(const InputSample& line, FeedSample& sample);
   void TakeLabel(const InputSample& line, FeedSample& sample);
   void TakeTarget(double y, FeedSample& sample);
+  std::size_t MakeInputs(const InputSample& line, std::vector<float>& x);
+  std::vector<double> Columns(const std::vector<double>& own) const;
   void Derive(Seconds time, std::vector<double>& x) const;
   void Know(double label);
 
   const std::string what_;
   const std::size_t dimension_;  // of a line
   const DerivedInputs derived_;
-  std::deque<double> labels_;  // not scaled, the newest last
+  /// How many inputs a column of a line becomes; 0: it is one number.
+  std::vector<std::size_t> places_;
+  std::optional<RunningMeans> means_;  // if inputs are imputed
+  std::deque<double> labels_;          // not scaled, the newest last
   SampleReader reader_;
   Scale scale_;
   std::deque<InputSample> collected_;  // before the scale was known, and not yet returned

@@ -102,7 +102,9 @@ TEST(AFeed, AddsPastLabelsAndTheCalendar) {
   EXPECT_THAT(feed.All(), ElementsAre(ElementsAre(0, 0, 0, 0, 1), ElementsAre(0, -1, 0, 1, 0),
                                       ElementsAre(0, 0.5F, -1, 0, -1),
                                       ElementsAre(0, 1, 0.5F, -1, 0)));  // 99 is clipped
-  EXPECT_THAT(feed.feed.labels(), ElementsAre(99, 20));
+  InputPosition kept;
+  feed.feed.Keep(kept);
+  EXPECT_THAT(kept.labels, ElementsAre(99, 20));
 }
 
 TEST(AFeed, KnowsALateLabelWhenItComes) {
@@ -127,7 +129,8 @@ TEST(AFeed, RemembersLabelsOfAnEarlierProcess) {
   ASSERT_TRUE(resumed.feed.Resume(sample.read));
   EXPECT_THAT(resumed.All(), ElementsAre(all[2], all[3]));
   LaggedFeed other("t,a,y\n2026-11-16,0,30\n2026-11-16,0,15\n");  // what came after them
-  other.feed.Remember(first.feed.labels());
+  first.feed.Keep(sample.read);
+  other.feed.Remember(sample.read);
   EXPECT_THAT(other.All(), ElementsAre(all[2], all[3]));
 }
 
@@ -278,6 +281,70 @@ TEST(AFeed, ForgetsTheOldestOfTooManyThatItCollects) {
   EXPECT_EQ(feed.feed.seen().labels, 3U);
   EXPECT_THAT(feed.All(), SizeIs(2));
   EXPECT_EQ(feed.feed.counts().forgotten, 1U);
+}
+
+/// A number and a text, either of which may be missing.
+struct GapFeed {
+  explicit GapFeed(const std::string& text)
+      : input(text),
+        feed(input, "in.csv",
+             {.inputs = {"a", "wd"}, .dimension = 2, .texts = {{"wd", {"N", "S"}}}, .impute = true},
+             GapScale(), 10) {}
+  static Scale GapScale() {
+    Scale scale = SomeScale();
+    scale.features = {{0, 4}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}};
+    return scale;
+  }
+
+  std::vector<FeedSample> All() {
+    std::vector<FeedSample> all;
+    FeedSample sample;
+    while (feed.Next(sample)) all.push_back(sample);
+    return all;
+  }
+
+  std::istringstream input;
+  SampleFeed feed;
+};
+
+TEST(AFeed, PutsMeansInThePlaceOfGapsAndMarksThem) {
+  const std::string text = "a,wd,y\n,S,15\n4,N,15\n1,,15\n,N,15\n";
+  GapFeed feed(text);
+  const auto all = feed.All();
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_THAT(all[0].x, ElementsAre(0, 0, 1, 1, 0));  // nothing is known of a: the middle
+  EXPECT_THAT(all[1].x, ElementsAre(1, 1, 0, 0, 0));
+  EXPECT_THAT(all[2].x, ElementsAre(-0.5, 0, 0, 0, 1));
+  EXPECT_THAT(all[3].x, ElementsAre(0.25, 1, 0, 1, 0));
+
+  // Of a file the lines that are passed over say it, of a stream what was kept.
+  InputPosition kept;
+  {
+    GapFeed first(text.substr(0, text.find("1,,")));
+    EXPECT_THAT(first.All(), SizeIs(2));
+    first.feed.Keep(kept);
+  }
+  GapFeed stream("a,wd,y\n1,,15\n,N,15\n");
+  stream.feed.Remember(kept);
+  EXPECT_EQ(stream.All()[1].x, all[3].x);
+  GapFeed file(text);
+  ASSERT_TRUE(file.feed.Resume(all[1].read));
+  const auto rest = file.All();
+  ASSERT_THAT(rest, SizeIs(2));
+  EXPECT_EQ(rest[1].x, all[3].x);
+}
+
+TEST(AFeed, SeesRangesWithoutGapsAndOfTextsAsMarks) {
+  GapFeed feed("a,wd,y\n,S,15\n4,N,20\n1,,15\n");
+  FeedSample sample;
+  while (feed.feed.Collect(sample, 10)) {
+  }
+  const SeenValues seen = feed.feed.seen();
+  ASSERT_THAT(seen.ranges, SizeIs(3));
+  EXPECT_EQ(seen.ranges[0].low, 1);
+  EXPECT_EQ(seen.ranges[0].high, 4);
+  EXPECT_EQ(seen.ranges[1].low, 0);
+  EXPECT_EQ(seen.ranges[1].high, 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "polykern/data/samples/sample_reader.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -8,11 +9,14 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/data/csv.h"
+#include "polykern/data/input_columns.h"
 
 namespace polykern {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 constexpr int kDeepest = 32;  // lists in lists, and so on
 
@@ -135,6 +139,22 @@ void SampleReader::FindColumns() {
   }
 }
 
+double SampleReader::PlaceOf(const std::string& text, const std::string& column) const {
+  const std::vector<std::string>& known = wanted_.texts.at(column);
+  if (known.empty()) return static_cast<double>(HashedPlace(text));
+  const auto found = std::ranges::find(known, text);
+  if (found != known.end()) return static_cast<double>(found - known.begin());
+  throw Error(Quoted(text) + " in column " + Quoted(column) +
+              " is none of the federation's texts; " + Suggest(text, known));
+}
+
+double SampleReader::InputIn(const std::string& column, const Cell& cell) const {
+  double ignored = 0;
+  if (wanted_.impute && ParseCell(cell.text, ignored) == CellKind::kMissing) return kMissing;
+  const bool text = wanted_.texts.contains(column);
+  return text ? PlaceOf(cell.Unescape(), column) : NumberIn(cell, column);
+}
+
 void SampleReader::TakeRow(InputSample& sample) const {
   RowScanner scanner(lines_.text(), delimiter_, what_);
   if (!scanner.Next() || scanner.cells().size() != names_.size()) {
@@ -152,7 +172,7 @@ void SampleReader::TakeRow(InputSample& sample) const {
   }
   const auto is_empty = [&](std::size_t c) { return cells[c].text.empty(); };
   if (sample.named && sample.y && std::ranges::all_of(columns_, is_empty)) return;
-  for (const std::size_t c : columns_) sample.x.push_back(NumberIn(cells[c], names_[c]));
+  for (const std::size_t c : columns_) sample.x.push_back(InputIn(names_[c], cells[c]));
   if (time_column_) sample.time = TimeIn(cells[*time_column_].text, wanted_.time);
 }
 
@@ -176,8 +196,15 @@ void SampleReader::TakeObject(InputSample& sample) const {
   }
   for (const std::string& name : wanted_.inputs) {
     const auto value = object.find(name);
-    if (value == object.end()) throw Error("there is no " + Quoted(name));
-    sample.x.push_back(NumberIn(*value, name));
+    if (value == object.end() || value->is_null()) {
+      if (!wanted_.impute) throw Error("there is no " + Quoted(name));
+      sample.x.push_back(kMissing);
+    } else if (wanted_.texts.contains(name)) {
+      sample.x.push_back(
+          PlaceOf(value->is_string() ? value->get<std::string>() : value->dump(), name));
+    } else {
+      sample.x.push_back(NumberIn(*value, name));
+    }
   }
   if (!wanted_.time.empty()) {
     const auto time = object.find(wanted_.time);

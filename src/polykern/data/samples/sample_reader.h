@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <istream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "polykern/data/csv.h"
 #include "polykern/data/derived_inputs.h"
 #include "polykern/data/samples/input_lines.h"
 #include "polykern/io/input_position.h"
@@ -15,11 +17,13 @@ namespace polykern {
 /// A line of an agent's input: a sample with its label, a sample without, or the label of an
 /// earlier sample.
 struct InputSample {
-  InputPosition read = {};       ///< the input up to this line; the header has a number, too
-  std::string problem = {};      ///< what is wrong with the line; then the rest means nothing
-  std::string id = {};           ///< as JSON: what the line calls itself, or its number
-  bool named = false;            ///< the line calls itself so: its label may come later
-  std::vector<double> x = {};    ///< inputs, not scaled; empty: y is an earlier sample's label
+  InputPosition read = {};   ///< the input up to this line; the header has a number, too
+  std::string problem = {};  ///< what is wrong with the line; then the rest means nothing
+  std::string id = {};       ///< as JSON: what the line calls itself, or its number
+  bool named = false;        ///< the line calls itself so: its label may come later
+  /// Inputs, not scaled; of a text its place among SampleColumns::texts, or its hash's place; NaN
+  /// where one is missing. Empty: y is an earlier sample's label.
+  std::vector<double> x = {};
   std::optional<double> y = {};  ///< the label, not scaled; none if the line has none
   Seconds time = 0;              ///< if there is a column of times
 };
@@ -32,6 +36,9 @@ struct SampleColumns {
   std::string id = "id";                 ///< column of the line's name, if there is one
   std::string time = {};                 ///< column of the times; empty: none
   DerivedInputs derived = {};            ///< what is made of labels and times; dimension is without
+  /// Of inputs that are texts: which there are; none are named: any, see HashedPlace.
+  std::map<std::string, std::vector<std::string>> texts = {};
+  bool impute = false;  ///< inputs may be missing; else their line is bad
 };
 
 /// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
@@ -59,6 +66,8 @@ class SampleReader {
   void TakeRow(InputSample& sample) const;
   void TakeObject(InputSample& sample) const;
   std::optional<std::size_t> Find(const std::string& name) const;
+  double PlaceOf(const std::string& text, const std::string& column) const;
+  double InputIn(const std::string& column, const Cell& cell) const;
 
   const std::string what_;
   const SampleColumns wanted_;

@@ -1,5 +1,6 @@
 #include "polykern/data/samples/sample_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "polykern/data/input_columns.h"
 #include "polykern/data/samples/agreed_columns.h"
 #include "polykern/io/folder_testing.h"
 
@@ -236,13 +238,26 @@ TEST(AgreedColumns, AreWhatTheServerTellsUnlessTheUserKnowsBetter) {
   struct Column {
     std::string name;
   };
+  struct SampleTexts {
+    std::string name;
+    std::vector<std::string> texts;
+  };
   struct {
     std::vector<Column> columns = {};
     Column target = {};
     std::vector<std::size_t> lags = {};
     std::vector<std::string> calendar = {};
     std::string time = {};
+    std::vector<SampleTexts> texts = {};
     std::size_t own_inputs() const { return 2; }
+    std::vector<std::string> own_columns() const {
+      std::vector<std::string> names;
+      for (const Column& column : columns) names.push_back(column.name);
+      names.resize(std::min<std::size_t>(names.size(), 2));
+      return names;
+    }
+    std::vector<SampleTexts> text_columns() const { return texts; }
+    bool imputes() const { return true; }
   } told;
   EXPECT_EQ(AgreedColumns(told, "", "id").dimension, 2U);
   EXPECT_THAT(AgreedColumns(told, "", "id").inputs, IsEmpty());
@@ -261,6 +276,43 @@ TEST(AgreedColumns, AreWhatTheServerTellsUnlessTheUserKnowsBetter) {
   EXPECT_THAT(columns.inputs, ElementsAre("a", "b"));
   EXPECT_EQ(columns.time, "t");
   EXPECT_EQ(columns.derived.size(), 3U);
+  EXPECT_TRUE(columns.texts.empty());
+  EXPECT_TRUE(columns.impute);
+  told.texts = {{"b", {"N", "S"}}};
+  EXPECT_THAT(AgreedColumns(told, "", "id").texts.at("b"), ElementsAre("N", "S"));
+}
+
+/// A number that may be missing, one of two texts, and any text.
+const SampleColumns kMixed = {.inputs = {"a", "wd", "who"},
+                              .dimension = 3,
+                              .texts = {{"wd", {"N", "S"}}, {"who", {}}},
+                              .impute = true};
+
+std::vector<InputSample> Mixed(const std::string& text) {
+  std::istringstream input(text);
+  SampleReader reader(input, "in.csv", kMixed);
+  std::vector<InputSample> all;
+  InputSample sample;
+  while (reader.Next(sample)) all.push_back(sample);
+  return all;
+}
+
+TEST(SampleReader, ReadsTextsAsPlacesAndGapsAsNoNumber) {
+  const auto place = static_cast<double>(HashedPlace("ann"));
+  for (const std::string& text :
+       {std::string("a,wd,who,y\n1,S,ann,2\nNA,,,3\n,X,ann,4\nx,N,ann,5\n"),
+        std::string("{\"a\":1,\"wd\":\"S\",\"who\":\"ann\",\"y\":2}\n{\"wd\":null,\"y\":3}\n"
+                    "{\"wd\":\"X\",\"who\":\"ann\",\"y\":4}\n"
+                    "{\"a\":\"x\",\"wd\":\"N\",\"who\":\"ann\",\"y\":5}\n")}) {
+    const auto all = Mixed(text);
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_THAT(all[0].x, ElementsAre(1, 1, place));
+    ASSERT_EQ(all[1].x.size(), 3U);
+    for (const double value : all[1].x) EXPECT_TRUE(std::isnan(value));
+    EXPECT_THAT(all[2].problem,
+                HasSubstr("\"X\" in column \"wd\" is none of the federation's texts"));
+    EXPECT_THAT(all[3].problem, HasSubstr("is not a number"));
+  }
 }
 
 }  // namespace

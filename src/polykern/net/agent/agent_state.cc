@@ -59,13 +59,16 @@ std::string SumOf(const v1::AgentState& message) {
   if (message.format() >= kFirstFormatWithLabels) {
     add(BytesOf(message.recent_labels()));
   }
-  if (message.format() >= kFirstFormatWithInterval) add(BytesOf(message.interval()));
+  if (message.format() >= kFirstFormatWithInterval) {
+    add(BytesOf(message.interval()));
+    add(BytesOf(message.input_means()));
+  }
   return SumOf(all);
 }
 
 /// The oldest that can say it: an older program may read it.
 std::uint32_t FormatOf(const AgentState& state) {
-  if (!state.interval.empty()) return kFirstFormatWithInterval;
+  if (!state.interval.empty() || !state.position.means.empty()) return kFirstFormatWithInterval;
   if (!state.position.labels.empty()) return kFirstFormatWithLabels;
   return state.samples.y.empty() ? kFirstFormatWithInput : kFirstFormatWithSamples;
 }
@@ -91,6 +94,8 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   }
   const std::vector<double>& labels = state.position.labels;
   message.mutable_recent_labels()->Add(labels.begin(), labels.end());
+  const std::vector<double>& means = state.position.means;
+  message.mutable_input_means()->Add(means.begin(), means.end());
   message.mutable_interval()->Add(state.interval.begin(), state.interval.end());
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
@@ -115,7 +120,8 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
                     {message.position(),
                      message.input_bytes(),
                      message.input_sum(),
-                     {message.recent_labels().begin(), message.recent_labels().end()}},
+                     {message.recent_labels().begin(), message.recent_labels().end()},
+                     {message.input_means().begin(), message.input_means().end()}},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
                     message.model(),
