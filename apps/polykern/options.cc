@@ -95,6 +95,11 @@ void AddColumnOptions(CLI::App& command, SourceOptions& o) {
                 },
                 "CSV: hour, weekday and month of the time as inputs")
             ->delimiter(','));
+  group(command
+            .add_option("--ahead", o.derived.ahead,
+                        "CSV: steps from the last known label to the one that is predicted")
+            ->check(WholeNumber(1))
+            ->capture_default_str());
   group(
       command.add_option("--inputs", o.features, "CSV: input columns (default: all other numbers)")
           ->delimiter(','));

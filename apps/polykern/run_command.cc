@@ -201,7 +201,9 @@ std::string NaiveRemarks(const std::vector<RowResult>& results, const RunOptions
   const bool last = naive.last_label <= naive.running_mean;
   const bool ordered = source.split == "order" || source.split == "column";
   text += std::string("Nothing here beats the ") + (last ? "last label" : "running mean");
-  if (last && ordered && options.source.derived.lags.empty()) text += "; try --lags 1";
+  if (last && ordered && options.source.derived.lags.empty()) {
+    text += "; try --lags " + std::to_string(options.source.derived.ahead);
+  }
   return text + ".\n";
 }
 

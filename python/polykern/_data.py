@@ -40,7 +40,7 @@ class Data:
         return f"<Data {core.name}: {core.clients} clients, {core.steps} steps, {core.dimension} inputs>"
 
 
-def load(data, data_dir="data", *, target=None, site=None, client=None, time=None, lags=None, calendar=None,
+def load(data, data_dir="data", *, target=None, site=None, client=None, time=None, lags=None, calendar=None, ahead=None,
          inputs=None, exclude=None, categorical=None, categories=None, missing=None, decimal=None, delimiter=None,
          scaling=None, ranges=None, split=None, clients=None, steps=None, dimension=None, noise=None, drift=None,
          seed=0):
@@ -48,7 +48,8 @@ def load(data, data_dir="data", *, target=None, site=None, client=None, time=Non
 
     data: "naval", "uji", "air" or "wec" (their files are below data_dir: `polykern data get`), "synthetic", or one or
     several CSV files, which need a target column. Rows of files keep their order, or that of time (its column, or those
-    of year, month, day and so on); lags are own past labels as inputs, calendar hour, weekday and month. ranges, such as {"wind": (0, 60)}, are known beforehand: values outside are clipped.
+    of year, month, day and so on); lags are own past labels as inputs, calendar hour, weekday and month. ahead: how many steps ahead labels are
+    predicted (`simulate` must be told too). ranges, such as {"wind": (0, 60)}, are known beforehand: values outside are clipped.
 
     >>> import polykern as pk
     >>> fleet = pk.load("synthetic", clients=6, steps=10, seed=3)
@@ -61,7 +62,7 @@ def load(data, data_dir="data", *, target=None, site=None, client=None, time=Non
         if name != "synthetic" and name not in _core.recipe_names() and os.path.basename(name) != name \
                 and not os.path.exists(name):
             raise FileNotFoundError(f"there is no file {name!r}")
-    settings = dict(target=target, site=site, client=client, time=time, lags=lags, calendar=calendar,
+    settings = dict(target=target, site=site, client=client, time=time, lags=lags, calendar=calendar, ahead=ahead,
                     inputs=inputs, exclude=exclude, categorical=categorical, categories=categories, missing=missing,
                     decimal=decimal, delimiter=delimiter, scaling=scaling, ranges=ranges, split=split, clients=clients,
                     steps=steps, dimension=dimension, noise=noise, drift=drift, seed=seed)

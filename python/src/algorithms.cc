@@ -103,8 +103,8 @@ Learner MakeLearner(const std::string& name, const std::optional<Bank>& bank,
 }  // namespace
 
 std::unique_ptr<Algorithm> Learner::Make(std::size_t horizon, std::uint64_t seed,
-                                         std::size_t clients) const {
-  const Problem own = {problem.dimension, horizon, RepetitionSeed(seed), clients};
+                                         std::size_t clients, std::size_t ahead) const {
+  const Problem own = {problem.dimension, horizon, RepetitionSeed(seed), clients, ahead};
   if (bank) return MakeAlgorithm(name, bank->bank, options, own);
   if (TraitsOf(name).takes_bank) throw Error(name + " has kernels: it needs a bank");
   return MakeAlgorithm(name, options, own);

@@ -76,8 +76,8 @@ struct Learner {
   Problem problem = {};                                  ///< horizon 0: not said
   std::shared_ptr<const Algorithm> algorithm = nullptr;  ///< for clients and servers of their own
 
-  std::unique_ptr<Algorithm> Make(std::size_t horizon, std::uint64_t seed,
-                                  std::size_t clients = 0) const;
+  std::unique_ptr<Algorithm> Make(std::size_t horizon, std::uint64_t seed, std::size_t clients = 0,
+                                  std::size_t ahead = 1) const;
 };
 
 /// The options that a dictionary names, as SetOption's texts; None leaves one out. TypeError for a

@@ -74,6 +74,7 @@ const std::map<std::string, Set>& Settings() {
       {"time", [](O& o, const S& s) { o.time = s.Texts(); }},
       {"lags", [](O& o, const S& s) { o.derived.lags = s.Counts(); }},
       {"calendar", SetCalendar},
+      {"ahead", [](O& o, const S& s) { o.derived.ahead = s.Count(); }},
       {"inputs", [](O& o, const S& s) { o.features = s.Texts(); }},
       {"exclude", [](O& o, const S& s) { o.exclude = s.Texts(); }},
       {"categorical", [](O& o, const S& s) { o.categorical = s.Texts(); }},

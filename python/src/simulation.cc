@@ -121,8 +121,9 @@ py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::s
 py::dict Simulate(const py::object& x, const py::object& y, const Learner& learner,
                   const py::object& seed, const py::object& threads, const py::object& uniforms,
                   double participation, const py::object& present, const py::object& progress,
-                  const std::optional<double>& coverage) {
-  const Arrays a = ReadArrays(x, y, learner, uniforms, present);
+                  const std::optional<double>& coverage, const py::object& ahead) {
+  Arrays a = ReadArrays(x, y, learner, uniforms, present);
+  a.shape.ahead = ReadCount(ahead, "ahead", 1);
   const std::size_t horizon = learner.problem.horizon > 0 ? learner.problem.horizon : a.shape.steps;
   ExperimentOptions experiment;
   experiment.repetitions = 1;
@@ -152,7 +153,8 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   std::string json;
   std::vector<RunValue> values;
   WithoutGil([&] {
-    const auto algorithm = learner.Make(horizon, experiment.seed, source.stream->clients());
+    const auto algorithm =
+        learner.Make(horizon, experiment.seed, source.stream->clients(), a.shape.ahead);
     run = RunAlgorithm(*source.stream, row, *algorithm, options);
     for (double& f : run.predictions) f = algorithm->loss().Predicted(f);
     // Without a dictionary's name there are no names for the kernels of the weights.
@@ -172,7 +174,8 @@ void BindSimulation(py::module_& module) {
   module.def("simulate", &Simulate, py::arg("X"), py::arg("Y"), py::arg("algorithm"),
              py::arg("seed") = 0, py::arg("threads") = 0, py::arg("uniforms") = py::none(),
              py::arg("participation") = 1.0, py::arg("present") = py::none(),
-             py::arg("progress") = py::none(), py::arg("coverage") = py::none());
+             py::arg("progress") = py::none(), py::arg("coverage") = py::none(),
+             py::arg("ahead") = 1);
 }
 
 }  // namespace polykern::python

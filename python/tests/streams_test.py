@@ -49,10 +49,10 @@ def expected(tmp_path):
 TIMED = ["--columns", "wind", "--time", "when", "--lags", "1,2,5", "--calendar", "hour,weekday"]
 
 
-def serve(folder, *inputs):
+def serve(folder, *inputs, steps=ROWS):
     server = subprocess.Popen(
         [POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--algorithm", "pof-gram", *(inputs or TIMED),
-         "--range", "wind=0:20", "--target", "power", "--target-range", "0:120", "--seed", "3", "--steps", str(ROWS),
+         "--range", "wind=0:20", "--target", "power", "--target-range", "0:120", "--seed", "3", "--steps", str(steps),
          "--clients", ",".join(NAMES)],
         cwd=folder, stdout=subprocess.PIPE, text=True)
     return server, re.match(r"listening on (127\.0\.0\.1:\d+)", server.stdout.readline())[1]
@@ -91,6 +91,50 @@ def test_an_agent_fed_line_by_line_predicts_as_the_simulator_does(tmp_path, expe
         assert len(of_run) == 1 + 2 * ROWS and sorted(of_agents[1:]) == sorted(of_run[1:])
         assert of_agents[0] == of_run[0] == "time,client,label,prediction,low,high"
         assert (tmp_path / "join.csv").stat().st_mode & 0o777 == 0o600
+    finally:
+        for process in [server, *agents]:
+            process.kill()
+            process.communicate()
+
+
+@pytest.mark.parametrize("killed_after", [None, 17])
+def test_forecasts_are_made_before_the_labels_between_are_known(tmp_path, killed_after):
+    for k, name in enumerate(NAMES):
+        (tmp_path / f"{name}.csv").write_text(HEADER + "".join(rows(k)))
+    inputs = ["--time", "when", "--lags", "3,5", "--ahead", "3", "--calendar", "hour"]
+    run = ["run", "--data", "hill.csv,shore.csv", "--target", "power", *inputs, "--scaling", "range", "--range",
+           "wind=0:20,power=0:120", "-a", "pof-gram", "-r", "1", "--seed", "3", "--out", "o", "--coverage", "0.8",
+           "--predictions", "run.csv"]
+    subprocess.run([POLYKERN, *run], cwd=tmp_path, check=True, capture_output=True)
+    of_run = (tmp_path / "run.csv").read_text().splitlines()
+    assert len(of_run) == 1 + 2 * (ROWS - 2) and of_run[1].startswith("2026-11-16 02:00,hill,")
+    result = json.loads((tmp_path / "o/result.json").read_text())
+    assert result["data"]["ahead"] == 3 and result["data"]["steps"] == ROWS - 2
+
+    data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=[3, 5], ahead=3,
+                   calendar=["hour"], scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
+    made = pk.simulate(data.X, data.Y, pk.PofGram(dimension=5, seed=3, forgetting="auto"), seed=3, ahead=3)
+    assert made.fingerprint == result["runs"][0]["fingerprint"]
+
+    server, address = serve(tmp_path, "--columns", "wind", *inputs, steps=ROWS - 2)
+    agents = [join(tmp_path, address, name) for name in NAMES]
+    try:
+        for agent in agents:
+            agent.stdin.write(HEADER)
+        for t in range(ROWS):
+            for k, agent in enumerate(agents):
+                agent.stdin.write(rows(k)[t])
+                agent.stdin.flush()
+            for agent in agents:
+                assert json.loads(agent.stdout.readline())["step"] == max(0, t - 2)
+            if t == killed_after:
+                end = agents[0].communicate()
+                assert agents[0].returncode == 0, end
+                agents[0] = join(tmp_path, address, NAMES[0])
+                agents[0].stdin.write(HEADER)
+        for agent in agents:
+            assert agent.communicate(timeout=60)[0] == "" and agent.returncode == 0
+        assert sorted((tmp_path / "join.csv").read_text().splitlines()[1:]) == sorted(of_run[1:])
     finally:
         for process in [server, *agents]:
             process.kill()
@@ -183,6 +227,8 @@ def test_a_time_that_is_none_costs_its_line_alone(tmp_path):
     (["--time", "when", "--calendar", "moon"], "the calendar 'moon', which is not known here"),
     (["--categories", "wnd=a:b"], '--categories are given for "wnd"; did you mean "wind"?'),
     (["--categories", "wind=a:a"], '--categories has "wind=a:a", which is not of the form COLUMN=TEXT:TEXT:..'),
+    (["--lags", "2", "--ahead", "3"], "the lag 2, which is not known 3 steps ahead; choose at least 3"),
+    (["--ahead", "2000"], "the ahead 2000, which is not between 1 and 1000"),
     (["--lags", "1,1"], "the lags '1,1', which are not different numbers from 1 to 100000"),
     (["--lags", "1", "--scaling", "norm", "--norm", "9"], "--range does not go with --scaling norm"),
 ])

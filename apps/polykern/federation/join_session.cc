@@ -125,8 +125,12 @@ void JoinSession::Read(SampleFeed& feed) {
 }
 
 /// Of a file that begins with what an earlier process has learnt, that is not learnt again.
-void JoinSession::Resume(SampleFeed& feed) const {
+void JoinSession::Resume(SampleFeed& feed) {
   const InputPosition before = agent_.position();
+  if (federation_.problem.ahead > 1) {
+    forecasts_.emplace(federation_.problem.ahead, federation_.problem.dimension);
+    forecasts_->Load(before.ahead);
+  }
   const bool resumes = can_resume_ && before.line > 0 && feed.Resume(before);
   if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
@@ -143,17 +147,27 @@ void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
   }
   // Also for a label that came late: what can be learnt from is a prediction by the model of now.
   const AgentPrediction prediction = agent_.Predict(sample.x);
-  const std::optional<ToldPrediction> told =
+  std::optional<ToldPrediction> told =
       sample.late_label ? sample.told : TellPrediction(feed, sample, prediction);
+  if (forecasts_) {  // the label is that of an earlier prediction, which is made again to learn
+    const auto due = forecasts_->Add({sample.x, told});
+    if (!due) return;
+    const std::uint64_t step = agent_.Predict(due->x).step;
+    told = due->told;
+    told->time = TimeOf(sample, step);
+  }
   if (sample.y) Learn(feed, sample, told);
+}
+
+/// That of the data, or the step counted from 1.
+std::string JoinSession::TimeOf(const FeedSample& sample, std::uint64_t step) const {
+  return federation_.time.empty() ? std::to_string(step + 1) : TimeText(sample.time);
 }
 
 ToldPrediction JoinSession::TellPrediction(SampleFeed& feed, const FeedSample& sample,
                                            const AgentPrediction& prediction) {
   if (sample.read.line > without_model_) output_.Predicted(sample.id, prediction, scale_);
-  const std::string time =
-      federation_.time.empty() ? std::to_string(prediction.step + 1) : TimeText(sample.time);
-  const ToldPrediction told{prediction.value, prediction.radius, time};
+  const ToldPrediction told{prediction.value, prediction.radius, TimeOf(sample, prediction.step)};
   if (!sample.y) feed.Tell(sample.id, told);
   return told;
 }
@@ -168,6 +182,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   InputPosition position = can_resume_ ? sample.read : agent_.position();
   feed.Keep(position);
+  if (forecasts_) position.ahead = forecasts_->Save();
   try {
     std::optional<AgentPrediction> said;
     if (told) said = {told->value, 0, told->radius};

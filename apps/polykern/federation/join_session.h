@@ -7,6 +7,7 @@
 #include <string>
 
 #include "federation/join_output.h"
+#include "polykern/data/samples/forecasts.h"
 #include "polykern/data/samples/sample_feed.h"
 #include "polykern/data/scaling.h"
 #include "polykern/net/agent/agent.h"
@@ -44,8 +45,9 @@ class JoinSession {
   void LearnRanges(SampleFeed& feed);
   void TellRanges(const SampleFeed& feed);
   void Read(SampleFeed& feed);
-  void Resume(SampleFeed& feed) const;
+  void Resume(SampleFeed& feed);
   void Use(SampleFeed& feed, const FeedSample& sample);
+  std::string TimeOf(const FeedSample& sample, std::uint64_t step) const;
   ToldPrediction TellPrediction(SampleFeed& feed, const FeedSample& sample,
                                 const AgentPrediction& prediction);
   void Learn(const SampleFeed& feed, const FeedSample& sample,
@@ -60,6 +62,7 @@ class JoinSession {
   bool can_resume_ = false;  // the input is a file that can be read again
   FederationConfiguration federation_;
   Scale scale_;
+  std::optional<Forecasts> forecasts_;  // where predictions are made several steps ahead
   ServerNews news_;
   std::uint64_t without_model_ = 0;  // the last line whose prediction was null
   std::uint64_t learnt_ = 0;

@@ -335,6 +335,11 @@ void AddServeCommand(CLI::App& program) {
   group("Data",
         serve.add_option("--time", o->federation.time, "The column of times, for --calendar"));
   group("Data", serve
+                    .add_option("--ahead", o->federation.ahead,
+                                "Steps from the last known label to the one that is predicted "
+                                "(default: 1)")
+                    ->check(WholeNumber(1)));
+  group("Data", serve
                     .add_option("--categories", o->federation.categories,
                                 "COLUMN=TEXT:TEXT:.. for columns of texts: each text is an input; "
                                 "COLUMN alone: all texts share 32 inputs by their hash")

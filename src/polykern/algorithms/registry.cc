@@ -277,9 +277,10 @@ std::size_t LocalMemory(const Entry& entry, const AlgorithmOptions& options) {
   return options.local_memory.value_or(entry.traits.local_memory);
 }
 
-/// With kAutoForgetting a client also knows its last label.
+/// With kAutoForgetting a client also knows its last label, if that comes at once.
 std::unique_ptr<Algorithm> Make(const Entry& entry, AlgorithmDefinition definition) {
   const bool tracks = definition.options.forgetting == kAutoForgetting &&
+                      definition.problem.ahead == 1 &&
                       UsesOption(entry.traits.name, *FindOption("forgetting"));
   auto made = entry.make(std::move(definition));
   return tracks ? NewTracking(std::move(made)) : std::move(made);

@@ -135,15 +135,21 @@ void AssignClients(const Table& table, const DatasetOptions& options, Dataset& d
 
 void CheckDerived(const DerivedInputs& derived, const Dataset& data) {
   derived.Check(!data.time.empty() && std::ranges::all_of(data.time, IsDate));
-  if (derived.lags.empty()) return;
+  if (derived.lags.empty() && derived.ahead == 1) return;
   if (data.client.empty()) {
-    throw Error(OptionName("lags") + " needs rows in their order; leave out " +
-                OptionName("split"));
+    throw Error(OptionName(derived.lags.empty() ? "ahead" : "lags") +
+                " needs rows in their order; leave out " + OptionName("split"));
   }
   std::size_t longest = 0;
   for (std::size_t k = 0; k < data.order.clients(); ++k) {
     longest = std::max(longest, data.order.Of(k).size());
   }
+  if (derived.ahead > longest) {
+    throw Error(OptionName("ahead") + " is " + std::to_string(derived.ahead) +
+                ", but the longest client has " + std::to_string(longest) +
+                " rows; choose at most that");
+  }
+  if (derived.lags.empty()) return;
   const std::size_t lag = std::ranges::max(derived.lags);
   if (lag >= longest) {
     throw Error(OptionName("lags") + " has " + std::to_string(lag) + ", but the longest client " +
@@ -164,22 +170,32 @@ class RowInputs {
         labels_(labels),
         data_(data),
         row_(inputs.names().size() + derived.size()) {
-    if (derived.lags.empty()) return;
+    if (derived.lags.empty() && derived.ahead == 1) return;
     place_.resize(table.rows());
     for (std::uint32_t i = 0; i < data.order.rows.size(); ++i) place_[data.order.rows[i]] = i;
   }
 
   std::span<const double> Of(std::size_t row) {
     std::size_t next = inputs_.names().size();
-    inputs_.Fill(row, std::span(row_).first(next));
+    const std::size_t known = Known(row);
+    inputs_.Fill(known, std::span(row_).first(next));
     for (const std::size_t lag : derived_.lags) row_[next++] = Label(row, lag);
     if (!derived_.calendar.empty()) {
-      CalendarInputs(derived_.calendar, data_.time[row], std::span(row_).subspan(next));
+      CalendarInputs(derived_.calendar, data_.time[known], std::span(row_).subspan(next));
     }
     return row_;
   }
 
  private:
+  /// The client's row that is known when this one is predicted; before the first, this one.
+  std::size_t Known(std::size_t row) const {
+    if (derived_.ahead == 1) return row;
+    const std::size_t place = place_[row];
+    const std::size_t first = data_.order.first[data_.client[row]];
+    const std::size_t before = derived_.ahead - 1;
+    return place < first + before ? row : data_.order.rows[place - before];
+  }
+
   /// The label of the client's row so many before this one; before the first, the middle.
   double Label(std::size_t row, std::size_t lag) const {
     const std::size_t place = place_[row];
@@ -256,6 +272,18 @@ void ScaleRows(const Table& table, const InputColumns& inputs, std::size_t targe
   }
 }
 
+/// What is predicted so far ahead begins with a client's later rows.
+void LeaveOutFirstRows(std::size_t count, RowOrder& order) {
+  RowOrder left{.rows = {}, .first = {0}, .unsorted = order.unsorted, .doubled = order.doubled};
+  for (std::size_t k = 0; k < order.clients(); ++k) {
+    const auto rows = order.Of(k);
+    const auto kept = rows.subspan(std::min(count, rows.size()));
+    left.rows.insert(left.rows.end(), kept.begin(), kept.end());
+    left.first.push_back(static_cast<std::uint32_t>(left.rows.size()));
+  }
+  order = std::move(left);
+}
+
 /// Puts means in the place of inputs that are missing: of the client's rows before, or the file's.
 void ImputeRows(const Table& table, Dataset& data) {
   if (!data.client.empty()) {
@@ -315,6 +343,8 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   CheckDerived(options.derived, data);
   if (options.notices) data.notices = NoticesOf(table, columns, target, options, data);
   ScaleRows(table, inputs, target, options, data);
+  data.ahead = options.derived.ahead;
+  if (data.ahead > 1) LeaveOutFirstRows(data.ahead - 1, data.order);
   if (options.table.missing == MissingPolicy::kImpute) ImputeRows(table, data);
   return data;
 }

@@ -54,7 +54,9 @@ struct Dataset {
   std::vector<std::uint32_t> site;    ///< for each row, its place in site_names
   std::vector<std::uint32_t> client;  ///< for each row, its place in client_names; may be empty
   std::vector<Seconds> time;          ///< for each row; empty without times
-  RowOrder order;  ///< the rows of every client, as it sees them; empty without clients
+  RowOrder order;         ///< the rows of every client, as it sees them; empty without clients
+  std::size_t ahead = 1;  ///< DerivedInputs::ahead; the first rows of a client have no inputs then,
+                          ///< and are not in the order
   std::vector<std::string> feature_names;  ///< of columns, then those of derived inputs
   std::string target_name;
   std::vector<std::string> site_names;  ///< at least one

@@ -59,8 +59,13 @@ std::vector<std::string> DerivedInputs::Names(const std::string& target) const {
 }
 
 void DerivedInputs::Check(bool dates) const {
+  if (ahead == 0) throw Error(OptionName("ahead") + " is 0; 1 is the next step");
   for (const std::size_t lag : lags) {
     if (lag == 0) throw Error(OptionName("lags") + " has a 0; 1 is the last label that is known");
+    if (lag < ahead) {
+      throw Error(OptionName("lags") + " has " + std::to_string(lag) + ", which is not known " +
+                  std::to_string(ahead) + " steps ahead; choose at least " + std::to_string(ahead));
+    }
     if (std::ranges::count(lags, lag) > 1) {
       throw Error(OptionName("lags") + " names " + std::to_string(lag) + " twice; name it once");
     }

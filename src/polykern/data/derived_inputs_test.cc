@@ -33,6 +33,12 @@ TEST(DerivedInputs, ThatCannotBeMadeAreRefused) {
   EXPECT_NO_THROW((DerivedInputs{{1, 2}, {}}.Check(false)));
   EXPECT_THAT(([] { DerivedInputs{{1, 0}, {}}.Check(true); }), Says("has a 0"));
   EXPECT_THAT(([] { DerivedInputs{{2, 2}, {}}.Check(true); }), Says("names 2 twice"));
+  EXPECT_NO_THROW((DerivedInputs{{3, 4}, {}, 3}.Check(true)));
+  EXPECT_THAT(([] {
+                DerivedInputs{{3, 2}, {}, 3}.Check(true);
+              }),
+              Says("has 2, which is not known 3 steps ahead; choose at least 3"));
+  EXPECT_THAT(([] { DerivedInputs{{}, {}, 0}.Check(true); }), Says("is 0; 1 is the next step"));
   EXPECT_THAT(
       [] {
         (DerivedInputs{{}, {Calendar::kHour, Calendar::kHour}}.Check(true));

@@ -66,6 +66,7 @@ void RefuseCsvOptions(const SourceOptions& options, const std::string& data) {
   Refuse(!options.time.empty(), "time", data);
   Refuse(!options.derived.lags.empty(), "lags", data);
   Refuse(!options.derived.calendar.empty(), "calendar", data);
+  Refuse(options.derived.ahead != 1, "ahead", data);
 }
 
 Source OpenFleet(const SourceOptions& options) {

@@ -279,6 +279,35 @@ TEST(Source, TakesADateInParts) {
   EXPECT_THAT(OpenSource(options).inputs, ElementsAre("month", "a"));
 }
 
+TEST(Source, PredictsAheadFromInputsAndLabelsOfThen) {
+  const TestFolder folder;
+  SourceOptions options = Options({folder.Write(
+      "who.csv",
+      "t,a,y,who\n2026-11-16 00:00,0,10,x\n2026-11-16 01:00,1,20,x\n2026-11-16 02:00,2,30,x\n"
+      "2026-11-16 03:00,3,40,x\n2026-11-16 04:00,4,50,x\n2026-11-16 02:00,8,10,late\n")});
+  options.client = "who";
+  options.time = {"t"};
+  options.derived = {{3}, {Calendar::kHour}, 3};
+  options.scaling = Scaling::kRange;
+  options.ranges = {{"a", {0, 8}}, {"y", {10, 50}}};
+  const Source source = OpenSource(options);
+  ASSERT_EQ(source.stream->steps(), 3U);
+  EXPECT_EQ(source.stream->ahead(), 3U);
+  EXPECT_EQ(source.stream->clients(), 2U);
+  EXPECT_EQ(source.stream->TimeOf(0), "2026-11-16 02:00");
+  SampleBlock block;
+  source.stream->Read(0, 0, 2, block);
+  EXPECT_EQ(block.x[0], -1);  // a of 00:00
+  EXPECT_EQ(block.x[1], 0);   // no label three before: the middle
+  EXPECT_EQ(block.x[3], 1);   // the cosine of 00:00
+  EXPECT_EQ(block.y[0], 0.5);
+  EXPECT_EQ(block.present[1], 0);  // it has too few rows
+  source.stream->Read(2, 0, 1, block);
+  EXPECT_EQ(block.x[0], -0.5);  // a of 02:00
+  EXPECT_EQ(block.x[1], -0.5);  // the label of 01:00
+  EXPECT_EQ(block.y[0], 1);
+}
+
 TEST(Source, RefusesTimesLagsAndCalendarsThatCannotBe) {
   const TestFolder folder;
   const std::string good = folder.Write("good.csv", "t,a,y\n1,1,1\n2,2,2\n3,3,3\n");
@@ -296,6 +325,15 @@ TEST(Source, RefusesTimesLagsAndCalendarsThatCannotBe) {
               HasSubstr("calendar needs dates"));
   EXPECT_THAT(message(good, [](SourceOptions& o) { o.derived.lags = {3}; }),
               HasSubstr("lags has 3, but the longest client has 3 rows"));
+  EXPECT_THAT(message(good, [](SourceOptions& o) { o.derived.ahead = 4; }),
+              HasSubstr("ahead is 4, but the longest client has 3 rows; choose at most that"));
+  EXPECT_THAT(message(good,
+                      [](SourceOptions& o) {
+                        o.time.clear();
+                        o.split = Split::kIid;
+                        o.derived.ahead = 2;
+                      }),
+              HasSubstr("ahead needs rows in their order; leave out split"));
   EXPECT_THAT(message(good, [](SourceOptions& o) { o.split = Split::kIid; }),
               HasSubstr("split=iid shuffles rows, and time orders them; leave out one"));
   EXPECT_THAT(message(good,

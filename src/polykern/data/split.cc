@@ -278,7 +278,10 @@ std::unique_ptr<TableStream> DealByColumn(std::shared_ptr<const Dataset> data,
   }
   const std::size_t steps = options.steps > 0 ? options.steps : longest;
   std::vector<std::uint32_t> site_of;
-  for (std::size_t k = 0; k < clients; ++k) site_of.push_back(data->site[order.Of(k).front()]);
+  for (std::size_t k = 0; k < clients; ++k) {
+    const auto rows = order.Of(k);  // none of a client that is shorter than it predicts ahead
+    site_of.push_back(rows.empty() ? 0 : data->site[rows.front()]);
+  }
   std::vector<std::string> names = data->site_names;
   std::vector<std::string> called = data->client_names;
   called.resize(clients);

@@ -26,6 +26,10 @@ class Stream {
   virtual std::size_t steps() const = 0;
   virtual std::size_t dimension() const = 0;
 
+  /// The sample of a step is known, but for its label, so many steps less 1 before it: that is when
+  /// the label must be predicted.
+  virtual std::size_t ahead() const { return 1; }
+
   /// The site (group) of a client, for reports; sites are numbered from 0.
   virtual std::size_t SiteOf(std::size_t client) const = 0;
   virtual std::span<const std::string> site_names() const = 0;
@@ -65,6 +69,7 @@ struct ArrayShape {
   std::size_t steps = 0;
   std::size_t clients = 0;
   std::size_t dimension = 0;
+  std::size_t ahead = 1;
 };
 
 /// What every client sees at every step, from arrays of a program: x steps x clients x dimension,
@@ -78,6 +83,7 @@ class ArrayStream : public Stream {
   std::size_t clients() const override { return shape_.clients; }
   std::size_t steps() const override { return shape_.steps; }
   std::size_t dimension() const override { return shape_.dimension; }
+  std::size_t ahead() const override { return shape_.ahead; }
   std::size_t SiteOf(std::size_t) const override { return 0; }
   std::span<const std::string> site_names() const override { return site_names_; }
   void Read(std::size_t step, std::size_t first, std::size_t count,

@@ -52,6 +52,7 @@ std::unique_ptr<const Stream> TableStream::Only(std::size_t first, std::size_t c
   auto rows = std::make_shared<Dataset>();
   rows->dimension = data_->dimension;
   rows->scale = data_->scale;
+  rows->ahead = data_->ahead;
   std::vector<std::uint32_t> index;
   for (std::size_t step = 0; step < steps_; ++step) {
     for (std::size_t client = first; client < first + count; ++client) {

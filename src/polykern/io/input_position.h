@@ -12,6 +12,7 @@ struct InputPosition {
   std::uint64_t sum = 0;            ///< of these bytes: equal ones have equal sums
   std::vector<double> labels = {};  ///< the last ones that were known by then, if lags need them
   std::vector<double> means = {};   ///< of the inputs by then, if missing ones are imputed
+  std::vector<double> ahead = {};   ///< predictions whose labels were to come, several steps ahead
 };
 
 }  // namespace polykern

@@ -84,6 +84,7 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("time", c.time, "");
   visit("categories", c.categories, "");
   visit("missing", c.missing, "");
+  visit("ahead", c.problem.ahead, "1");
 }
 
 std::string ColumnKey(std::size_t i) {

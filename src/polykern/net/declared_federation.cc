@@ -70,6 +70,7 @@ void SetMadeInputs(const DeclaredFederation& declared, FederationConfiguration& 
     throw Error(OptionName("missing") + " is " + Quoted(f.missing) +
                 "; a federation knows drop and impute");
   }
+  f.problem.ahead = declared.ahead.value_or(f.problem.ahead);
   f.lags = declared.lags.value_or(f.lags);
   f.calendar = declared.calendar.value_or(f.calendar);
   f.time = declared.time.value_or(f.time);

@@ -36,6 +36,7 @@ struct DeclaredFederation {
   std::optional<std::string> time = {};
   std::optional<std::vector<std::string>> categories = {};
   std::optional<std::string> missing = {};  ///< drop or impute
+  std::optional<std::size_t> ahead = {};    ///< Problem::ahead
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
 };

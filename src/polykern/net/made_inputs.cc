@@ -11,6 +11,7 @@ namespace polykern {
 namespace {
 
 constexpr std::size_t kLongestLag = 100'000;
+constexpr std::size_t kFarthest = 1000;  // ahead: so many samples are in an agent's state
 constexpr std::array<std::string_view, 3> kCalendars = {"hour", "weekday", "month"};
 
 [[noreturn]] void Refuse(const std::string& what) {
@@ -28,6 +29,16 @@ std::vector<ColumnRange> InputsOf(const TextColumn& column) {
 }
 
 void CheckLags(const FederationConfiguration& c) {
+  const std::size_t ahead = c.problem.ahead;
+  if (ahead == 0 || ahead > kFarthest) {
+    Refuse("the ahead " + std::to_string(ahead) + ", which is not between 1 and " +
+           std::to_string(kFarthest));
+  }
+  for (const std::size_t lag : c.lags) {
+    if (lag == 0 || lag >= ahead) continue;
+    Refuse("the lag " + std::to_string(lag) + ", which is not known " + std::to_string(ahead) +
+           " steps ahead; choose at least " + std::to_string(ahead));
+  }
   for (const std::size_t lag : c.lags) {
     if (lag > 0 && lag <= kLongestLag && std::ranges::count(c.lags, lag) == 1) continue;
     std::string all;

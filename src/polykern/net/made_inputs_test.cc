@@ -125,5 +125,23 @@ TEST(MadeInputs, OfATamperedMessageAreRefused) {
   }
 }
 
+TEST(MadeInputs, OfFarAheadAreMadeOfLabelsThatAreKnown) {
+  DeclaredFederation declared = Stations();
+  declared.ahead = 3;
+  declared.lags = {{3, 24}};
+  const FederationConfiguration f = Complete(declared, std::nullopt, 0);
+  EXPECT_EQ(f.problem.ahead, 3U);
+  EXPECT_EQ(ToTexts(f).at("ahead"), "3");
+  EXPECT_EQ(ToTexts(Complete(Stations(), std::nullopt, 0)).count("ahead"), 0U);
+  declared.lags = {{2, 24}};
+  EXPECT_THAT(MessageOf([&] { Complete(declared, std::nullopt, 0); }),
+              HasSubstr("the lag 2, which is not known 3 steps ahead; choose at least 3"));
+  for (const char* bad : {"0", "1001", "x", "-1"}) {
+    ConfigurationTexts texts = ToTexts(f);
+    texts["ahead"] = bad;
+    EXPECT_THROW(FromTexts(texts), Error) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace polykern

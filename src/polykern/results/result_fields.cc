@@ -197,6 +197,8 @@ const ObjectOf<DataView>& DataFields() {
        {Optional(Text("delimiter")),
         [](Of v) { return If(v.options.delimiter != 0, std::string(1, v.options.delimiter)); }},
        {Optional(Texts("time")), [](Of v) { return If(!v.options.time.empty(), v.options.time); }},
+       {Optional(Number("ahead")),
+        [](Of v) { return If(v.options.derived.ahead > 1, v.options.derived.ahead); }},
        {Object("ranges", RangesType()),
         [](Of v) {
           Json ranges = Json::object();

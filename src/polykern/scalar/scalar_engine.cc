@@ -32,6 +32,7 @@ class Scalar final : public Engine {
     for (const ScalarEntry& entry : kScalarSteps) {
       if (entry.algorithm != algorithm.name()) continue;
       const bool tracks = algorithm.definition().options.forgetting == kAutoForgetting &&
+                          algorithm.definition().problem.ahead == 1 &&
                           UsesOption(entry.algorithm, *FindOption("forgetting"));
       auto step = entry.make(algorithm);
       return tracks ? scalar::NewTrackingStep(algorithm, std::move(step)) : std::move(step);

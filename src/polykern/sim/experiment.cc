@@ -31,9 +31,9 @@ std::size_t ChainLength(const ExperimentOptions& options) {
 
 std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
                                    std::size_t repetition) {
-  return MakeAlgorithm(
-      row.algorithm, row.options,
-      {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition), stream.clients()});
+  return MakeAlgorithm(row.algorithm, row.options,
+                       {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition),
+                        stream.clients(), stream.ahead()});
 }
 
 void CheckBudget(const Row& row, const ModelShape& shape, std::uint64_t numbers) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct ClientIntervals {
     covered = static_cast<std::int64_t>(saved[5]);
     width = saved[6];
   }
+};
+
+/// What was predicted for a step that is still to come.
+struct Forecast {
+  double f = 0;
+  std::optional<double> radius = {};
 };
 
 }  // namespace polykern

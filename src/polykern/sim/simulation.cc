@@ -74,6 +74,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
   if (options.coverage) intervals_.assign(clients.size(), ClientIntervals(*options.coverage));
+  if (stream.ahead() > 1) forecasts_.resize(stream.ahead() * clients.size());
   if (options.keep_predictions) {
     assert(clients.size() == stream.clients());
     predictions_.assign(stream.clients() * stream.steps(),
@@ -122,10 +123,11 @@ void Simulation::Step() {
     workers_.Run(CohortsOf(*options_.engine, clients_.size()),
                  [this, &sent](std::size_t cohort, std::size_t worker) {
                    const std::size_t first = cohort * options_.engine->cohort_size();
-                   const SampleBlock& samples = Read(first, samples_[worker]);
+                   if (!forecasts_.empty()) LookAhead(sent, first, worker);
+                   const SampleBlock& samples = Read(step(), first, samples_[worker]);
                    ClientRound& round = rounds_[worker];
                    round.Predict(sent, clients_, first, samples.x, samples.present,
-                                 UniformsOf(first, samples.present.size()));
+                                 UniformsOf(step(), first, samples.present.size()));
                    const Updates& updates = round.Learn(samples.y);
                    Receive(updates, worker);
                    Score(first, samples, round, updates, totals_[worker]);
@@ -141,19 +143,38 @@ void Simulation::Step() {
   Commit();
 }
 
-SampleBlock& Simulation::Read(std::size_t first, SampleBlock& samples) const {
+/// Predicts the labels that must be predicted now, though their step is yet to come.
+void Simulation::LookAhead(const Broadcast& sent, std::size_t first, std::size_t worker) {
+  const std::size_t ahead = stream_.ahead();
+  const std::size_t end = std::min(step() + ahead, stream_.steps());
+  for (std::size_t at = step() == 0 ? 0 : step() + ahead - 1; at < end; ++at) {
+    const SampleBlock& samples = Read(at, first, samples_[worker]);
+    ClientRound& round = rounds_[worker];
+    round.Predict(sent, clients_, first, samples.x, samples.present,
+                  UniformsOf(at, first, samples.present.size()));
+    for (std::size_t i = 0; i < round.participants().size(); ++i) {
+      const std::size_t client = first + round.participants()[i];
+      Forecast& made = forecasts_[at % ahead * clients_.size() + client];
+      made.f = round.predictions()[i];
+      if (!intervals_.empty()) made.radius = intervals_[client].tracker.radius();
+    }
+  }
+}
+
+SampleBlock& Simulation::Read(std::size_t at, std::size_t first, SampleBlock& samples) const {
   const std::size_t count = std::min(options_.engine->cohort_size(), clients_.size() - first);
-  stream_.Read(step(), clients_.Id(first), count, samples);
+  stream_.Read(at, clients_.Id(first), count, samples);
   const Attendance attendance{options_.seed, options_.participation};
   for (std::size_t k = 0; k < count; ++k) {
-    if (!attendance.Attends(clients_.Id(first + k), step())) samples.present[k] = 0;
+    if (!attendance.Attends(clients_.Id(first + k), at)) samples.present[k] = 0;
   }
   return samples;
 }
 
-std::span<const double> Simulation::UniformsOf(std::size_t first, std::size_t count) const {
+std::span<const double> Simulation::UniformsOf(std::size_t at, std::size_t first,
+                                               std::size_t count) const {
   if (options_.uniforms.empty()) return {};
-  return options_.uniforms.subspan(step() * stream_.clients() + clients_.Id(first), count);
+  return options_.uniforms.subspan(at * stream_.clients() + clients_.Id(first), count);
 }
 
 void Simulation::Receive(const Updates& updates, std::size_t worker) {
@@ -172,15 +193,23 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
   for (std::size_t i = 0; i < round.participants().size(); ++i) {
     const std::size_t k = round.participants()[i];
     const double y = samples.y[k];
-    const double f = round.predictions()[i];
-    if (!std::isfinite(f)) {
+    const double learnt = round.predictions()[i];
+    Forecast made{learnt, {}};
+    if (!forecasts_.empty()) {
+      made = forecasts_[step() % stream_.ahead() * clients_.size() + first + k];
+    } else if (!intervals_.empty()) {
+      made.radius = intervals_[first + k].tracker.radius();
+    }
+    const double f = made.f;
+    if (!std::isfinite(f) || !std::isfinite(learnt)) {
       throw Error("the prediction of client " + std::to_string(clients_.Id(first + k)) +
                   " for step " + std::to_string(step()) + " is not finite");
     }
     const double error = algorithm_.loss().Predicted(f) - y;
-    scores_.Record(first + k, error * error, algorithm_.loss().Value(f, y), round.KernelLosses(i));
+    scores_.Record(first + k, error * error, algorithm_.loss().Value(learnt, y),
+                   round.KernelLosses(i));
     totals.squared_error.Add(error * error);
-    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error, totals);
+    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error, made.radius, totals);
     totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
@@ -193,10 +222,10 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
   for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
 }
 
-void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error, Totals& totals) {
+void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error,
+                               std::optional<double> radius, Totals& totals) {
   ClientIntervals& own = intervals_[client];
-  const std::optional<double> radius = own.tracker.radius();
-  own.tracker.Take(error);
+  own.tracker.Take(error, radius);
   if (!radius) return;
   const bool covers = std::abs(error) <= *radius;
   ++own.counted;

@@ -25,10 +25,15 @@ class StreamHistory;
 class UpdateRelay;
 
 struct ClientIntervals;
+struct Forecast;
 
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
 /// Predictions, model and all results have the same bits for any number of threads.
+///
+/// Where the stream is to be predicted several steps ahead, the prediction that counts is the one
+/// made so early, with the model and the client's state of then; learning takes place when the
+/// label is known, as always, and so does the regret.
 ///
 /// The clients may be spread over ranks: each has a simulation of its own clients, and all of them
 /// step together. broadcast, step_mse and step_regret are then those of all clients, on every rank;
@@ -101,12 +106,14 @@ class Simulation {
   struct OwnScores;  // of a run
 
   // The parts of a step.
-  SampleBlock& Read(std::size_t first, SampleBlock& samples) const;
-  std::span<const double> UniformsOf(std::size_t first, std::size_t count) const;
+  SampleBlock& Read(std::size_t at, std::size_t first, SampleBlock& samples) const;
+  std::span<const double> UniformsOf(std::size_t at, std::size_t first, std::size_t count) const;
+  void LookAhead(const Broadcast& sent, std::size_t first, std::size_t worker);
   void Receive(const Updates& updates, std::size_t worker);
   void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
              const Updates& updates, Totals& totals);
-  void ScoreInterval(std::size_t client, std::size_t at, double error, Totals& totals);
+  void ScoreInterval(std::size_t client, std::size_t at, double error,
+                     std::optional<double> radius, Totals& totals);
   void SumOverWorkers();
   void Exchange(const std::string& failure);
   void Record();
@@ -141,6 +148,7 @@ class Simulation {
   std::vector<ClientIntervals> intervals_;  // none unless they are wished
   std::vector<double> radii_;
   std::vector<double> step_coverage_;  // NaN: nobody had an interval
+  std::vector<Forecast> forecasts_;  // ahead() x clients, if labels are predicted before their step
 };
 
 }  // namespace polykern

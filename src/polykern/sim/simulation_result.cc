@@ -163,6 +163,9 @@ std::vector<double> Simulation::Save() const {
   append(scores_.Save());
   append(step_coverage_);
   for (const ClientIntervals& own : intervals_) own.AppendTo(saved);
+  for (const Forecast& made : forecasts_) {
+    saved.insert(saved.end(), {made.f, made.radius.value_or(std::nan(""))});
+  }
   return saved;
 }
 
@@ -177,7 +180,8 @@ void Simulation::Load(std::span<const double> saved) {
   const std::size_t steps = options_.coverage ? step : 0;
   const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
   // The model's size may change from step to step: its Load knows.
-  const std::size_t others = kHead + 2 * step + state + scores + steps + intervals;
+  const std::size_t others = kHead + 2 * step + state + scores + steps + intervals +
+                             2 * forecasts_.size();
   if (step > saved.size() || saved.size() < others) fail();
   const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
@@ -197,6 +201,11 @@ void Simulation::Load(std::span<const double> saved) {
   const auto coverage = take(steps);
   step_coverage_.assign(coverage.begin(), coverage.end());
   for (ClientIntervals& own : intervals_) own.Load(take(ClientIntervals::kNumbers));
+  for (Forecast& made : forecasts_) {
+    const auto numbers = take(2);
+    made.f = numbers[0];
+    made.radius = std::isnan(numbers[1]) ? std::nullopt : std::optional(numbers[1]);
+  }
 }
 
 }  // namespace polykern

@@ -317,5 +317,74 @@ TEST(Simulation, EveryClientStaysBelowTheoremTwosBoundAndAverageRegretFalls) {
   EXPECT_LT(average[2], 0.95 * average[1]);
 }
 
+/// A stream that must be predicted three steps ahead.
+class FarStream final : public Stream {
+ public:
+  explicit FarStream(const Stream& stream) : stream_(stream) {}
+  std::size_t clients() const override { return stream_.clients(); }
+  std::size_t steps() const override { return stream_.steps(); }
+  std::size_t dimension() const override { return stream_.dimension(); }
+  std::size_t ahead() const override { return 3; }
+  std::size_t SiteOf(std::size_t client) const override { return stream_.SiteOf(client); }
+  std::span<const std::string> site_names() const override { return stream_.site_names(); }
+  void Read(std::size_t step, std::size_t first, std::size_t count,
+            SampleBlock& block) const override {
+    stream_.Read(step, first, count, block);
+  }
+
+ private:
+  const Stream& stream_;
+};
+
+// The slow version: a simulation that learns likewise, of which model and clients are at hand.
+TEST(Simulation, PredictsAheadWithTheModelAndTheStateOfThen) {
+  for (const char* name : {"pof-mkl", "pof-newton", "pof-gram", "local-rls"}) {
+    SCOPED_TRACE(name);
+    Fixture f;
+    f.Use(name);
+    f.options.participation = 1;
+    f.options.coverage = 0.9;
+    const FarStream far(f.fleet);
+    Workers workers(2);
+    Clients clients(*f.algorithm, 0, f.fleet.clients());
+    Simulation simulation(*f.algorithm, far, clients, workers, f.options);
+    Clients twin_clients(*f.algorithm, 0, f.fleet.clients());
+    Simulation twin(*f.algorithm, f.fleet, twin_clients, workers, f.options);
+    std::vector<double> expected(f.fleet.clients() * f.fleet.steps());
+    SampleBlock block;
+    while (!twin.done()) {
+      for (std::size_t at = twin.step() == 0 ? 0 : twin.step() + 2;
+           at < std::min(twin.step() + 3, f.fleet.steps()); ++at) {
+        ClientRound round(*f.algorithm);
+        f.fleet.Read(at, 0, f.fleet.clients(), block);
+        round.Predict(twin.broadcast(), twin_clients, 0, block.x, block.present);
+        std::ranges::copy(round.predictions(),
+                          expected.begin() + static_cast<std::ptrdiff_t>(at * block.y.size()));
+      }
+      twin.Step();
+      simulation.Step();
+    }
+    EXPECT_EQ(BitsOf(simulation.predictions()), BitsOf(expected));
+    EXPECT_NE(BitsOf(twin.predictions()), BitsOf(expected));
+    EXPECT_EQ(simulation.broadcast().model, twin.broadcast().model);
+  }
+}
+
+TEST(Simulation, ThatPredictsAheadGoesOnWithTheSameBits) {
+  Fixture f;
+  const FarStream far(f.fleet);
+  Workers workers(1);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation whole(*f.algorithm, far, clients, workers, f.options);
+  while (whole.step() < 17) whole.Step();
+  const std::vector<double> saved = whole.Save();
+  while (!whole.done()) whole.Step();
+  Clients second_clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation second(*f.algorithm, far, second_clients, workers, f.options);
+  second.Load(saved);
+  while (!second.done()) second.Step();
+  EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
+}
+
 }  // namespace
 }  // namespace polykern

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <limits>
 
 #include "polykern/core/double_sum.h"
@@ -16,21 +17,29 @@ constexpr std::size_t kCohort = 64;
 
 /// One client's labels so far, and how well they were guessed.
 struct NaiveClient {
-  std::uint64_t labels = 0;
+  std::uint64_t taken = 0;
+  double all_sum = 0;
+  std::uint64_t labels = 0;  // that are known when the next is predicted
   double last = kMiddle;
-  double sum = 0;
+  double sum = 0;     // of them
   double square = 0;  // of distances from the middle, which costs fewer digits than from 0
   double mean_error = 0;
   double last_error = 0;
+  std::deque<double> unknown = {};  // labels that came after the next prediction was due
 
-  void Take(double y) {
+  void Take(double y, std::size_t ahead) {
     const double mean = labels == 0 ? kMiddle : sum / static_cast<double>(labels);
     mean_error += (y - mean) * (y - mean);
     last_error += (y - last) * (y - last);
     square += (y - kMiddle) * (y - kMiddle);
-    sum += y;
-    last = y;
+    all_sum += y;
+    ++taken;
+    unknown.push_back(y);
+    if (unknown.size() < ahead) return;
+    last = unknown.front();
+    sum += last;
     ++labels;
+    unknown.pop_front();
   }
 };
 
@@ -40,10 +49,10 @@ struct NaiveTotals {
   std::array<DoubleSum, 4> sums = {};  // mean_error, last_error, sum, square
 
   void Add(const NaiveClient& one) {
-    labels += static_cast<std::int64_t>(one.labels);
+    labels += static_cast<std::int64_t>(one.taken);
     sums[0].Add(one.mean_error);
     sums[1].Add(one.last_error);
-    sums[2].Add(one.sum - kMiddle * static_cast<double>(one.labels));
+    sums[2].Add(one.all_sum - kMiddle * static_cast<double>(one.taken));
     sums[3].Add(one.square);
   }
   void Merge(const NaiveTotals& other) {
@@ -58,14 +67,15 @@ void TakeCohort(const Stream& stream, const Attendance& attendance, std::size_t 
   for (std::size_t step = 0; step < stream.steps(); ++step) {
     stream.Read(step, first, clients.size(), block);
     for (std::size_t k = 0; k < clients.size(); ++k) {
-      if (block.present[k] != 0 && attendance.Attends(first + k, step)) clients[k].Take(block.y[k]);
+      if (block.present[k] == 0 || !attendance.Attends(first + k, step)) continue;
+      clients[k].Take(block.y[k], stream.ahead());
     }
   }
 }
 
 double BestOf(const NaiveClient& one) {
-  if (one.labels == 0) return std::numeric_limits<double>::quiet_NaN();
-  return std::min(one.mean_error, one.last_error) / static_cast<double>(one.labels);
+  if (one.taken == 0) return std::numeric_limits<double>::quiet_NaN();
+  return std::min(one.mean_error, one.last_error) / static_cast<double>(one.taken);
 }
 
 }  // namespace

@@ -116,5 +116,19 @@ TEST(Yardsticks, StandBesideEveryRowWithItsClientsErrors) {
   }
 }
 
+TEST(Yardsticks, KnowNoLabelThatComesAfterItsPredictionIsDue) {
+  const std::vector<double> labels = {0.1, 0.9, 0.3, 0.6};
+  const std::vector<double> x(labels.size());
+  const auto view = [](const std::vector<double>& numbers) {
+    return ArrayView{reinterpret_cast<const std::byte*>(numbers.data()), true, {8, 8, 8}};
+  };
+  const ArrayStream stream({labels.size(), 1, 1, 3}, view(x), view(labels));
+  const Yardsticks found = Measured(stream, {0, 1});
+  // Before the first three there is none; the last one is predicted from 0.1 alone.
+  const double middle = 0.16 + 0.16 + 0.04;
+  EXPECT_NEAR(found.last_label, (middle + 0.25) / 4, 1e-12);
+  EXPECT_NEAR(found.running_mean, (middle + 0.25) / 4, 1e-12);
+}
+
 }  // namespace
 }  // namespace polykern

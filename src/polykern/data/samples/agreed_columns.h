@@ -16,6 +16,7 @@ SampleColumns AgreedColumns(const auto& told, const std::string& target, const s
   columns.impute = told.imputes();
   columns.time = told.time;
   columns.derived.lags = told.lags;
+  columns.derived.ahead = told.problem.ahead;
   for (const auto& name : told.calendar) columns.derived.calendar.push_back(ParseCalendar(name));
   if (!told.target.name.empty()) columns.target = told.target.name;
   if (!target.empty()) columns.target = target;

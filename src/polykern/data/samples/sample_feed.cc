@@ -129,7 +129,7 @@ void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
   }
   if (line.y) {
     TakeTarget(*line.y, sample);
-  } else if (line.named) {
+  } else if (line.named && derived_.ahead == 1) {
     waiting_.Add(line.id, sample.x);
   }
 }
@@ -164,6 +164,10 @@ std::vector<double> SampleFeed::Columns(const std::vector<double>& own) const {
 }
 
 void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
+  if (derived_.ahead > 1) {
+    throw Error("a label must come with its sample where predictions are made " +
+                std::to_string(derived_.ahead) + " steps ahead");
+  }
   auto waiting = waiting_.Take(line.id);
   if (sample.seen_before) return Know(*line.y);
   if (!waiting) throw Error("no sample " + line.id + " waits for a label");
@@ -184,7 +188,8 @@ void SampleFeed::TakeTarget(double y, FeedSample& sample) {
 /// As the rows of a file have them, see dataset.cc: before there is a label, the middle.
 void SampleFeed::Derive(Seconds time, std::vector<double>& x) const {
   const auto [low, high] = scale_.target;
-  for (const std::size_t lag : derived_.lags) {
+  for (const std::size_t before : derived_.lags) {
+    const std::size_t lag = before + 1 - derived_.ahead;  // from the label of this line
     x.push_back(lag <= labels_.size() ? std::clamp(labels_[labels_.size() - lag], low, high)
                                       : low + (high - low) / 2);
   }
@@ -196,7 +201,7 @@ void SampleFeed::Derive(Seconds time, std::vector<double>& x) const {
 void SampleFeed::Know(double label) {
   if (derived_.lags.empty()) return;
   labels_.push_back(label);
-  if (labels_.size() > std::ranges::max(derived_.lags)) labels_.pop_front();
+  if (labels_.size() > std::ranges::max(derived_.lags) + 1 - derived_.ahead) labels_.pop_front();
 }
 
 void SampleFeed::Remember(const InputPosition& before) {

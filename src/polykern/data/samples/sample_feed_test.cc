@@ -347,5 +347,32 @@ TEST(AFeed, SeesRangesWithoutGapsAndOfTextsAsMarks) {
   EXPECT_EQ(seen.ranges[1].high, 1);
 }
 
+TEST(AFeed, CountsLagsFromTheLabelThatIsPredicted) {
+  Scale scale = SomeScale();
+  scale.features = {{0, 4}, {10, 30}, {10, 30}};
+  std::istringstream input("a,y\n0,10\n0,15\n0,20\n0,25\n");
+  SampleFeed feed(input, "in.csv", {.inputs = {"a"}, .dimension = 1, .derived = {{3, 4}, {}, 3}},
+                  scale, 10);
+  FeedSample sample;
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(feed.Next(sample));
+  EXPECT_THAT(sample.x, ElementsAre(-1, 0, -0.5F));  // the labels of the two lines before
+  InputPosition kept;
+  feed.Keep(kept);
+  EXPECT_THAT(kept.labels, ElementsAre(20, 25));
+}
+
+TEST(AFeed, TakesNoLateLabelsWherePredictionsAreMadeAhead) {
+  Scale scale = SomeScale();
+  scale.features = {{0, 4}};
+  std::istringstream input("id,a,y\np,0,\np,,10\n");
+  SampleFeed feed(input, "in.csv", {.inputs = {"a"}, .dimension = 1, .derived = {{}, {}, 2}}, scale,
+                  10);
+  FeedSample sample;
+  ASSERT_TRUE(feed.Next(sample));
+  EXPECT_FALSE(sample.y);
+  ASSERT_TRUE(feed.Next(sample));
+  EXPECT_THAT(sample.problem, HasSubstr("line 3: a label must come with its sample"));
+}
+
 }  // namespace
 }  // namespace polykern

@@ -249,6 +249,9 @@ TEST(AgreedColumns, AreWhatTheServerTellsUnlessTheUserKnowsBetter) {
     std::vector<std::string> calendar = {};
     std::string time = {};
     std::vector<SampleTexts> texts = {};
+    struct {
+      std::size_t ahead = 1;
+    } problem = {};
     std::size_t own_inputs() const { return 2; }
     std::vector<std::string> own_columns() const {
       std::vector<std::string> names;

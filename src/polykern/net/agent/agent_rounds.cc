@@ -227,6 +227,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
     } else {
       state_.position.labels = position.labels;  // the line counts when the sample is sent
       state_.position.means = position.means;
+      state_.position.ahead = position.ahead;
     }
   } catch (const Error&) {  // as if Learn had not been called: it may be called again
     learner_->clients.Load(before);

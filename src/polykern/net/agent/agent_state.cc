@@ -62,13 +62,16 @@ std::string SumOf(const v1::AgentState& message) {
   if (message.format() >= kFirstFormatWithInterval) {
     add(BytesOf(message.interval()));
     add(BytesOf(message.input_means()));
+    add(BytesOf(message.ahead()));
   }
   return SumOf(all);
 }
 
 /// The oldest that can say it: an older program may read it.
 std::uint32_t FormatOf(const AgentState& state) {
-  if (!state.interval.empty() || !state.position.means.empty()) return kFirstFormatWithInterval;
+  if (!state.interval.empty() || !state.position.means.empty() || !state.position.ahead.empty()) {
+    return kFirstFormatWithInterval;
+  }
   if (!state.position.labels.empty()) return kFirstFormatWithLabels;
   return state.samples.y.empty() ? kFirstFormatWithInput : kFirstFormatWithSamples;
 }
@@ -96,6 +99,8 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   message.mutable_recent_labels()->Add(labels.begin(), labels.end());
   const std::vector<double>& means = state.position.means;
   message.mutable_input_means()->Add(means.begin(), means.end());
+  const std::vector<double>& ahead = state.position.ahead;
+  message.mutable_ahead()->Add(ahead.begin(), ahead.end());
   message.mutable_interval()->Add(state.interval.begin(), state.interval.end());
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
@@ -121,7 +126,8 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
                      message.input_bytes(),
                      message.input_sum(),
                      {message.recent_labels().begin(), message.recent_labels().end()},
-                     {message.input_means().begin(), message.input_means().end()}},
+                     {message.input_means().begin(), message.input_means().end()},
+                     {message.ahead().begin(), message.ahead().end()}},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
                     message.model(),
