@@ -62,7 +62,11 @@ std::vector<std::size_t> UsualUploads(const AlgorithmOptions& options) {
 
 std::vector<Row> MakeRows(const RunOptions& options) {
   AlgorithmOptions base;
-  if (!options.source.time.empty()) base.forgetting = kAutoForgetting;  // it changes with time
+  // What time brings changes with time. But far ahead, what forgets fast looks good when labels are
+  // learnt, and not when it predicts.
+  if (!options.source.time.empty() && options.source.derived.ahead == 1) {
+    base.forgetting = kAutoForgetting;
+  }
   const std::vector<std::string> names = ChosenNames(options);
   std::vector<Row> rows;
   for (const std::string& name : names) {

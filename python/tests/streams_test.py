@@ -113,7 +113,7 @@ def test_forecasts_are_made_before_the_labels_between_are_known(tmp_path, killed
 
     data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=[3, 5], ahead=3,
                    calendar=["hour"], scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
-    made = pk.simulate(data.X, data.Y, pk.PofGram(dimension=5, seed=3, forgetting="auto"), seed=3, ahead=3)
+    made = pk.simulate(data.X, data.Y, pk.PofGram(dimension=5, seed=3), seed=3, ahead=3)
     assert made.fingerprint == result["runs"][0]["fingerprint"]
 
     server, address = serve(tmp_path, "--columns", "wind", *inputs, steps=ROWS - 2)

@@ -193,7 +193,8 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetMadeInputs(declared, f);
-  const bool in_time = f.derived_inputs() > 0;  // then what is learnt changes with time, too
+  const bool in_time =
+      f.derived_inputs() > 0 && f.problem.ahead == 1;  // then what is learnt changes with time, too
   if (!stored && in_time && !declared.options.contains("forgetting")) {
     f.options.forgetting = kAutoForgetting;
   }
