@@ -136,7 +136,6 @@ int main(int argc, char** argv) {
   std::string what;
   try {
     RaiseFileLimit();
-    setenv("GRPC_VERBOSITY", "NONE", 0);  // what matters of it is said once, in our words
     ranks = polykern::JoinRanks();
     polykern::LetRankZeroSpeak(launch);
     const int code = Run(argc, argv, *ranks);

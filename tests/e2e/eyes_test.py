@@ -136,7 +136,7 @@ def test_a_step_that_stands_still_says_whom_it_waits_for(federation):
 def test_a_report_is_not_believed_if_it_cannot_be(federation, raw, v1):
     f = federation("pof-mkl", clients=2)
     eyes = Eyes(f, "--quorum", "1", "--deadline", "1000")
-    client = raw(f, hello=2)
+    client = raw(f)
     client.read()
     client.send(v1.ClientMessage(report=v1.Report(predictions=4, squared_error=0.5, regret=-2)))
     eyes.wait_for(lambda: eyes.metrics()["polykern_reporting_clients"] == 1)

@@ -7,15 +7,13 @@ import json
 import pathlib
 import random
 import socket
-import ssl
 import sys
 import tempfile
 import threading
 import time
 
-import grpc
-
-from raw_client import M, N, WIDTH, Raw, messages, update
+from raw_client import M, N, WIDTH, Raw, messages, tls, update
+from websocket import Closed
 
 
 class Target:
@@ -35,7 +33,7 @@ def repeat(action, pause):
     while True:
         try:
             action(chance)
-        except (OSError, grpc.RpcError, StopIteration) as error:
+        except (OSError, Closed) as error:
             counts[f"{action.__name__}: {type(error).__name__}"] += 1
         counts[action.__name__] += 1
         time.sleep(pause)
@@ -45,31 +43,26 @@ held = collections.deque()
 
 
 def connect(chance):
-    """Random bytes, an HTTP/2 preface, or nothing; some connections are kept open."""
+    """Random bytes, an HTTP request, or nothing; some connections are kept open."""
     s = socket.create_connection(("127.0.0.1", target.port), timeout=5)
-    s.sendall(chance.choice([b"", chance.randbytes(chance.randrange(1, 500)), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]))
+    s.sendall(chance.choice([b"", chance.randbytes(chance.randrange(1, 500)), b"GET / HTTP/1.1\r\n\r\n"]))
     held.append(s)
     if len(held) > 100:
         held.popleft().close()
 
 
 def noise_within_tls(chance):
-    """A good certificate, and then bytes that are no HTTP/2."""
-    folder = target.folder / "pki/clients/stranger"
-    context = ssl.create_default_context(cafile=folder / "ca.crt")
-    context.load_cert_chain(folder / "client.crt", folder / "client.key")
-    context.check_hostname = False
-    context.set_alpn_protocols(["h2"])
+    """A good certificate, and then bytes that are no HTTP."""
     with socket.create_connection(("127.0.0.1", target.port), timeout=5) as s:
-        with context.wrap_socket(s) as tls:
-            tls.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" * chance.randrange(2) + chance.randbytes(300))
-            tls.settimeout(0.2)
-            tls.recv(1000)
+        with tls(target, "stranger").wrap_socket(s, server_hostname="127.0.0.1") as secure:
+            secure.sendall(b"GET / HTTP/1.1\r\n\r\n" * chance.randrange(2) + chance.randbytes(300))
+            secure.settimeout(0.2)
+            secure.recv(1000)
 
 
 def stranger(chance):
     """Has a certificate, but is not a client here."""
-    client = Raw(v1, target, "stranger", hello=chance.choice([0, 1, 2, 99]))
+    client = Raw(v1, target, "stranger", hello=chance.choice([0, 4, 5, 99]))
     client.status()
     client.close()
 

@@ -151,23 +151,23 @@ def test_ranges_that_cannot_be_are_refused_and_change_nothing(federation, raw, v
     nan = float("nan")
     for least, greatest, words in [([0, 0], [1, 1], "there are 3"), ([0, nan, 0], [1, 1, 1], "not finite"),
                                    ([0, 2, 0], [1, 1, 1], "ends before it begins")]:
-        client = raw(f, hello=4)
+        client = raw(f)
         assert client.read().welcome.configuration["learn_ranges"] == b"5"
         client.send(v1.ClientMessage(ranges=v1.Ranges(least=least, greatest=greatest)))
         assert words in client.read().verdict.reason
         client.close()
-    good = raw(f, hello=4)
+    good = raw(f)
     good.read()
     good.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 1])))
     until(lambda: told(f, NAMES[0]) == 1, f)
-    other = raw(f, hello=4)
+    other = raw(f)
     assert other.read().welcome.has_ranges
     other.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 9])))
     assert "other ranges came from this client before" in other.read().verdict.reason
     assert configuration(f) == before
     assert "not finite" in (f.folder / "server.log").read_text()
     for name in NAMES[1:]:
-        client = raw(f, name, hello=4)
+        client = raw(f, name)
         client.read()
         client.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 1])))
     assert other.read().welcome.configuration["target"] == b"-0.1:1.1 "

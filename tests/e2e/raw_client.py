@@ -1,15 +1,17 @@
 """A client of a federation that shares no code with polykern, and sends what it likes."""
 
 import pathlib
-import queue
+import ssl
 import subprocess
 import sys
 
-import grpc
+import websocket
+from websocket import LOST, Closed
 
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto"
 N, D, M = 12, 8, 5  # of pof-mkl in federation.py
 WIDTH = 2 * D
+VERSION = 5  # of the protocol
 
 
 def messages(folder):
@@ -22,48 +24,66 @@ def messages(folder):
     return federation_pb2
 
 
+def tls(f, name="station-0", certificates=None):
+    """What a client of this name connects with; "none": no certificate."""
+    folder = certificates or f.folder / "pki/clients" / name
+    context = ssl.create_default_context(cafile=f.folder / "pki/ca.crt")
+    if folder != "none":
+        context.load_cert_chain(folder / "client.crt", folder / "client.key")
+    return context
+
+
 class Raw:
-    """One connection that sends what it likes."""
+    """One connection that sends what it likes. What goes wrong while it connects is told by read and status."""
 
-    def __init__(self, v1, f, name="station-0", certificates=None, metadata=(), hello=1, options=()):
-        self.v1 = v1
+    def __init__(self, v1, f, name="station-0", certificates=None, fields=(), hello=VERSION, **options):
+        self.v1, self.wire, self.end = v1, None, None
         if certificates == "insecure":
-            metadata = (*metadata, ("polykern-client", name))
-            self.channel = grpc.insecure_channel(f"127.0.0.1:{f.port}", options)
+            context, fields = None, (*fields, ("polykern-client", name))
         else:
-            self.channel = grpc.secure_channel(f"127.0.0.1:{f.port}", self.credentials(f, name, certificates), options)
-        self.out = queue.Queue()
-        call = self.channel.stream_stream("/polykern.v1.Federation/Join")
-        self.replies = call(iter(self.out.get, None), metadata=metadata, timeout=20)
-        if hello is not None:
-            self.send(v1.ClientMessage(hello=v1.Hello(version=hello)))
-
-    def credentials(self, f, name, certificates):
-        folder = certificates or f.folder / "pki/clients" / name
-        root = (f.folder / "pki/ca.crt").read_bytes()
-        if folder == "none":
-            return grpc.ssl_channel_credentials(root)
-        return grpc.ssl_channel_credentials(
-            root, (folder / "client.key").read_bytes(), (folder / "client.crt").read_bytes())
+            context = tls(f, name, certificates)
+        try:
+            self.wire = websocket.Client(f.port, context, fields=fields, **options)
+            if hello is not None:
+                self.send(v1.ClientMessage(hello=v1.Hello(version=hello)))
+        except OSError as error:
+            self.end = Closed(LOST, str(error))
+        except Closed as closed:
+            self.end = closed
 
     def send(self, message):
-        self.out.put(message if isinstance(message, bytes) else message.SerializeToString())
+        if self.end is None:
+            try:
+                self.wire.write(websocket.BINARY, message if isinstance(message, bytes) else message.SerializeToString())
+            except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                pass  # reading tells why
 
     def read(self):
-        return self.v1.ServerMessage.FromString(next(self.replies))
+        if self.end is None:
+            try:
+                return self.v1.ServerMessage.FromString(self.wire.read())
+            except Closed as closed:
+                self.end = closed
+            except OSError as error:
+                self.end = Closed(LOST, str(error))
+        raise self.end
 
     def status(self):
         """Reads to the end; how the server ended it."""
         try:
-            for _ in self.replies:
-                pass
-            return grpc.StatusCode.OK, ""
-        except grpc.RpcError as error:
-            return error.code(), error.details()
+            while True:
+                self.read()
+        except Closed as closed:
+            return closed.code, closed.reason
+
+    def answers(self):
+        """Is it still connected? The server answers a ping."""
+        self.wire.write(websocket.PING, b"there?")
+        return self.wire.read_frame() == (websocket.PONG, b"there?")
 
     def close(self):
-        self.out.put(None)
-        self.channel.close()
+        if self.wire is not None:
+            self.wire.socket.close()
 
 
 def update(v1, step=0, kernels=(0, 3), values=None, losses=()):

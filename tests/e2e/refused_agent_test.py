@@ -1,39 +1,39 @@
 """polykern join, where the server will not have it, or talks nonsense."""
 
-import concurrent.futures
 import json
+import os
+import re
 import shutil
+import struct
 import subprocess
 import time
 
-import grpc
 import pytest
 
+import websocket
 from federation import POLYKERN
+from raw_client import VERSION
+from websocket import BINARY, CLOSE, REFUSED
+from websocket import VERSION as OTHER_VERSION
 
 
-class Nonsense(grpc.GenericRpcHandler):
-    """Answers every call with bytes that are no message; remembers when."""
+class Answering:
+    """A server that answers every connection in one way, and remembers when."""
 
-    def __init__(self):
+    def __init__(self, opcode, payload):
         self.times = []
 
-    def service(self, _):
-        def answer(*_):
+        def answer(peer):
             self.times.append(time.monotonic())
-            yield b"nonsense"
+            peer.write(opcode, payload)
 
-        return grpc.stream_stream_rpc_method_handler(answer)
+        self.server = websocket.Server(answer)
 
 
 def test_an_agent_that_hears_nonsense_comes_back_later_and_later():
-    nonsense = Nonsense()
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-    server.add_generic_rpc_handlers((nonsense,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    agent = subprocess.Popen([POLYKERN, "join", "--server", f"127.0.0.1:{port}", "--insecure", "--name", "mill"],
-                             stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    nonsense = Answering(BINARY, b"nonsense")
+    agent = subprocess.Popen([POLYKERN, "join", "--server", f"127.0.0.1:{nonsense.server.port}", "--insecure", "--name",
+                              "mill"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         end = time.monotonic() + 60
         while len(nonsense.times) < 6 and time.monotonic() < end:
@@ -43,42 +43,22 @@ def test_an_agent_that_hears_nonsense_comes_back_later_and_later():
     finally:
         agent.kill()
         agent.communicate()
-        server.stop(None)
-
-
-class Refusing(grpc.GenericRpcHandler):
-    """Refuses every call, or welcomes it to another federation; remembers when."""
-
-    def __init__(self, code, words, welcome):
-        self.code, self.words, self.welcome, self.times = code, words, welcome, []
-
-    def service(self, _):
-        def answer(_, context):
-            self.times.append(time.monotonic())
-            if self.code is None:
-                yield self.welcome
-            else:
-                context.abort(self.code, self.words)
-
-        return grpc.stream_stream_rpc_method_handler(answer)
+        nonsense.server.close()
 
 
 @pytest.mark.parametrize("code, words, told", [
-    (grpc.StatusCode.UNAUTHENTICATED, "the certificate is revoked", "; it needs another certificate (polykern pki issue)"),
-    (grpc.StatusCode.PERMISSION_DENIED, "'mill' is not a client of this federation", ", or its name among the server's"),
-    (grpc.StatusCode.FAILED_PRECONDITION, "you speak version 2 of the protocol", "version 2 of the protocol; predicting"),
-    (grpc.StatusCode.UNIMPLEMENTED, "no such method", "; is it a polykern server?"),
+    (REFUSED, "the certificate is revoked", "; it needs another certificate (polykern pki issue)"),
+    (REFUSED, "'mill' is not a client of this federation", ", or its name among the server's"),
+    (OTHER_VERSION, "you speak version 2 of the protocol", "version 2 of the protocol; predicting"),
     (None, "the server's federation is not the one this agent has learnt with", "algorithm: pof-mkl -> other"),
 ])
 def test_a_refused_agent_says_so_once_predicts_on_and_asks_again_slowly(trial, v1, code, words, told):
     trial.serve("--dimension", "1")
     assert trial.join("x,y\n0.5,0.5\n", "--state", "mill.state")[0].returncode == 0
-    other = v1.Welcome(version=1, configuration={"algorithm": b"other"})
-    refusing = Refusing(code, words, v1.ServerMessage(welcome=other).SerializeToString())
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-    server.add_generic_rpc_handlers((refusing,))
-    trial.f.port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
+    other = v1.ServerMessage(welcome=v1.Welcome(version=VERSION, configuration={"algorithm": b"other"}))
+    refusing = (Answering(BINARY, other.SerializeToString()) if code is None else
+                Answering(CLOSE, struct.pack("!H", code) + words.encode()))
+    trial.f.port = refusing.server.port
     try:
         # Without a model of its own, or told to wait for one, it ends.
         for options in [["--state", "mill.state", "--wait"], []][:2 if code else 1]:
@@ -103,7 +83,17 @@ def test_a_refused_agent_says_so_once_predicts_on_and_asks_again_slowly(trial, v
         assert words in first and told in first and "; predicting with the model of step 0, and trying again" in first
         assert words in last
     finally:
-        server.stop(None)
+        refusing.server.close()
+
+
+def test_an_agent_says_that_a_server_is_not_polykerns(trial, tmp_path):
+    web = subprocess.Popen(["python3", "-m", "http.server", "--bind", "127.0.0.1", "0"], cwd=tmp_path, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    trial.f.processes.append(web)
+    trial.f.port = int(re.search(r"port (\d+)", web.stdout.readline()).group(1))
+    done, made = trial.join("x,y\n0.5,0.5\n")
+    assert done.returncode == 1 and made == [] and done.stderr.count("\n") == 1
+    assert "it answers with HTTP 404; is it a polykern server?" in done.stderr
 
 
 def test_an_agent_comes_back_when_it_is_let_in_again(federation):

@@ -1,7 +1,4 @@
-"""What an older program left behind works, and gives the bits that the older one would have given.
-
-POLYKERN_OLD names a program that speaks version 2 of the protocol, where there is one.
-"""
+"""What an older program left behind works, and gives the bits that the older one would have given."""
 
 import hashlib
 import json
@@ -13,10 +10,7 @@ import time
 import pytest
 from upgrade import HALF, INPUTS, NAMES, REPRODUCE, RUNS, SERVE, STEPS, bits, copy, figures, words
 
-OLD = os.environ.get("POLYKERN_OLD")
 ROUNDS = ["--clients", ",".join(NAMES), "--steps", str(STEPS)]
-ALGORITHMS = ["pof-mkl", "pof-newton", "pof-adagrad", "ofskl", "ofmkl-avg", "vm-kofl", "em-kofl", "fomd-oms", "perfedavg",
-              "local", "local-rls"]
 
 
 def digest(path):
@@ -31,12 +25,12 @@ def configuration(folder):
         store.close()
 
 
-def resume(f, expected, *options, programs=(None, None, None)):
+def resume(f, expected, *options):
     """To the end; every bit must be the older program's."""
     line = f.serve(*options)
     assert f"step {HALF}, {len(NAMES)} clients" in line, line + (f.folder / "server.log").read_text()
-    for k, program in enumerate(programs):
-        f.join(k, program)
+    for k in range(len(NAMES)):
+        f.join(k)
     f.wait()
     for k, done in enumerate(expected["done"]):
         whole = [[n + 2, n, p] for n, p in enumerate(expected["predictions"][k])]
@@ -147,86 +141,16 @@ def test_a_report_shows_old_results(polykern, tmp_path):
             assert run["fingerprint"] in page
 
 
-# What a peer of version 2 makes of a configuration: a name that is missing is an error, one that it does not know as
-# well, and so is a value that it cannot read.
-WHOLE = r"\d+"
-NUMBER = r"-?\d+(\.\d+)?(e[-+]\d+)?"
-YES_OR_NO = "yes|no"
-RANGE = rf"{NUMBER}:{NUMBER} .*"
-NEEDED = {
-    "algorithm": "|".join(ALGORITHMS), "dictionary": "[a-z0-9-]+", "kernels": WHOLE, "budget": WHOLE,
-    "orthogonal": YES_OR_NO, "shared_draws": YES_OR_NO, "schedule": "constant|anytime", "regularization": NUMBER,
-    "loss": "squared|huber|logistic", "huber_delta": NUMBER, "single_bandwidth": NUMBER, "hessian_free": YES_OR_NO,
-    "inner_rate": NUMBER, "meta_rate": NUMBER, "projection_radius": NUMBER, "weighting": "hedge|adahedge|aggregating",
-    "ridge": NUMBER, "forgetting": NUMBER, "refresh": NUMBER, "server_memory": WHOLE, "local_experts": YES_OR_NO,
-    "local_kernels": WHOLE, "dimension": WHOLE, "horizon": WHOLE, "seed": WHOLE, "scaling": "none|norm|range",
-    "norm": NUMBER, "target": RANGE,
-}
-IF_SET = {"kernels_per_upload": WHOLE, "features": WHOLE, "exploration": NUMBER, "learning_rate": NUMBER,
-          "weight_rate": NUMBER, "local_memory": WHOLE}
-
-
-def check_readable_by_version_2(texts):
-    columns = sum(name.startswith("column.") for name in texts)
-    known = NEEDED | IF_SET | {f"column.{i}": RANGE for i in range(columns)}
-    assert NEEDED.keys() <= texts.keys() <= known.keys()
-    for name, text in texts.items():
-        assert re.fullmatch(known[name], text), (name, text)
-    assert columns in ((int(texts["dimension"]),) if texts["scaling"] == "range" else (0, int(texts["dimension"])))
-
-
-def texts_of(welcome):
-    return {name: value.decode() for name, value in welcome.configuration.items()}
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_peer_of_version_2_gets_every_option_it_needs(left_behind, raw, algorithm):
-    f, _ = left_behind("pof-mkl")
-    (f.folder / "store.db").unlink()
-    assert f.serve("--algorithm", algorithm, "--dimension", "3", "--scaling", "norm", "--norm", "1", "--target-range",
-                   "0:9"), (f.folder / "server.log").read_text()
-    welcome = raw(f, "old", certificates="insecure", hello=2).read().welcome
-    texts = texts_of(welcome)
-    check_readable_by_version_2(texts)
-    assert (welcome.version, texts["algorithm"], texts["dimension"]) == (2, algorithm, "3")
-
-
-def welcome_of(peer, texts, number):
-    welcome = peer.read().welcome
-    assert (welcome.version, welcome.client, welcome.answered, welcome.model.step) == (2, number, HALF, HALF)
-    assert texts_of(welcome) == texts
-    return welcome
-
-
-def test_a_peer_of_version_2_gets_the_texts_of_an_old_store_and_takes_part(left_behind, raw, v1):
-    f, _ = left_behind("pof-mkl")
-    texts = configuration(f.folder)
-    check_readable_by_version_2(texts)
-    assert f.serve(*words(SERVE["pof-mkl"]), *ROUNDS)
-    peer = raw(f, NAMES[2], certificates="insecure", hello=2)
-    model = welcome_of(peer, texts, 2).model
-    width = len(model.values) // len(model.kernels)
-    f.join(0)
-    f.join(1)
-    for step in range(HALF, HALF + 3):  # each ends with this answer; the report changes nothing
-        peer.send(v1.ClientMessage(update=v1.Update(step=step, kernels=[1], values=[0.01] * width)))
-        peer.send(v1.ClientMessage(report=v1.Report(predictions=step, squared_error=0.1, regret=1)))
-        message = peer.read()
-        assert message.WhichOneof("kind") == "model" and message.model.step == step + 1, message
-
-
 def test_what_an_old_agent_was_about_to_send_counts_with_every_bit(left_behind, raw, v1):
     from polykern.v1 import agent_state_pb2
 
     f, expected = left_behind("pof-newton")
-    texts = configuration(f.folder)
-    check_readable_by_version_2(texts)
     state = agent_state_pb2.AgentState.FromString((f.folder / "0.state").read_bytes())
     assert (state.format, state.answered) == (2, HALF + 1)
-    assert {name: value.decode() for name, value in state.configuration.items()} == texts
     assert f.serve(*words(SERVE["pof-newton"]), *ROUNDS)
-    peer = raw(f, NAMES[0], certificates="insecure", hello=2)
-    welcome_of(peer, texts, 0)
+    peer = raw(f, NAMES[0], certificates="insecure")
+    welcome = peer.read().welcome
+    assert (welcome.client, welcome.answered, welcome.model.step) == (0, HALF, HALF)
     f.join(1)
     f.join(2)
     peer.send(state.update)
@@ -236,25 +160,3 @@ def test_what_an_old_agent_was_about_to_send_counts_with_every_bit(left_behind, 
     while len(f.predictions(2)) < 2 and time.time() < end:
         time.sleep(0.01)
     assert f.predictions(2) == [[n + 2, n, expected["predictions"][2][n]] for n in (HALF, HALF + 1)]
-
-
-@pytest.mark.skipif(OLD is None, reason="POLYKERN_OLD is not set")
-@pytest.mark.parametrize("name", SERVE)
-@pytest.mark.parametrize("old", [[0], [1, 2], [0, 1, 2]])
-def test_agents_of_an_old_program_take_part_with_the_same_bits(left_behind, name, old):
-    f, expected = left_behind(name)
-    resume(f, expected, *words(SERVE[name]), *ROUNDS, programs=[OLD if k in old else None for k in range(len(NAMES))])
-
-
-@pytest.mark.skipif(OLD is None, reason="POLYKERN_OLD is not set")
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_old_program_joins_a_new_federation(left_behind, algorithm):
-    f, _ = left_behind("pof-mkl")
-    for left in [f.folder / "store.db", *f.folder.glob("*.state")]:
-        left.unlink()
-    assert f.serve("--algorithm", algorithm, "--columns", "wind,heat", "--range", "wind=0:20,heat=-40:60", "--target", "power",
-                   "--target-range", "0:3000", "--kernels", "8", "--features", "4", "--clients", ",".join(NAMES))
-    for k in range(len(NAMES)):
-        f.join(k, OLD if k else None)
-    f.wait()
-    assert f.store("show")["steps"] == STEPS

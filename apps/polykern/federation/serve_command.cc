@@ -28,7 +28,8 @@ struct ServeOptions {
   std::string target_range;  ///< LOW:HIGH, or none
   std::string stale = "drop";
   std::string mode = "sync";
-  bool has_rounds = false;    ///< a quorum or a deadline was given
+  bool has_rounds = false;  ///< a quorum or a deadline was given
+  bool has_max_connected = false;
   double retry_earliest = 1;  ///< seconds
   double retry_latest = 30;   ///< seconds
   double deadline = 10;       ///< seconds
@@ -80,6 +81,14 @@ void CompleteOptions(ServeOptions& o) {
   }
   o.hosted.rounds.retry_earliest = Milliseconds(o.retry_earliest);
   o.hosted.rounds.retry_latest = Milliseconds(o.retry_latest);
+  if (const std::size_t most = MostConnectedHere(); o.hosted.rounds.most_connected > most) {
+    if (o.has_max_connected) {
+      throw Error("--max-connected " + std::to_string(o.hosted.rounds.most_connected) +
+                  ": there are file descriptors for " + std::to_string(most) +
+                  " clients; raise their limit (ulimit -n), or lower this one");
+    }
+    o.hosted.rounds.most_connected = most;
+  }
   // Connections come before their hellos do.
   o.hosted.server.most_connections =
       2 * o.hosted.rounds.most_connected + o.hosted.server.most_of_one;
@@ -116,7 +125,7 @@ class Watch {
   bool told_ = false;
 };
 
-/// Only this thread hears of SIGTERM and SIGINT; gRPC's threads inherit the mask.
+/// Only this thread hears of SIGTERM and SIGINT; other threads inherit the mask.
 sigset_t BlockEndings() {
   sigset_t endings;
   sigemptyset(&endings);
@@ -278,6 +287,13 @@ void AddServeCommand(CLI::App& program) {
                                   "Most clients at one time; others are told when to come back")
                       ->check(WholeNumber(1))
                       ->capture_default_str());
+  group("Server",
+        serve
+            .add_option("--max-handshakes-per-address", o->hosted.server.most_handshakes_of_address,
+                        "Most connections of one address that are being opened; the "
+                        "oldest makes way")
+            ->check(WholeNumber(1))
+            ->capture_default_str());
   group("Rounds", serve
                       .add_option("--retry-earliest", o->retry_earliest,
                                   "Seconds after which who finds no room may come back")
@@ -366,6 +382,7 @@ void AddServeCommand(CLI::App& program) {
             ->check(WholeNumber(0)));
   serve.callback([o, &serve] {
     o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
+    o->has_max_connected = serve.count("--max-connected") > 0;
     Execute(*o);
   });
 }

@@ -6,8 +6,6 @@
 
 namespace polykern {
 
-// gRPC would take the port's last 16 bits, and 443 if there is none.
-
 bool HasPort(const std::string& address) {
   const std::string port = address.substr(address.rfind(':') + 1);
   return address.find(':') != std::string::npos && !port.empty() && port.size() <= 5 &&

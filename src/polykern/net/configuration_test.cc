@@ -286,5 +286,23 @@ TEST(AConfiguration, LearnsRangesOnlyIfItScalesByThem) {
   EXPECT_THAT([&] { FromTexts(ToTexts(configuration)); }, refused);
 }
 
+TEST(AConfiguration, WroteDownPrivateExpertsInAnotherWayBefore) {
+  FederationConfiguration federation;
+  federation.algorithm = "pof-newton";
+  ConfigurationTexts old = ToTexts(federation);
+  old.erase("experts");
+  old["local_experts"] = "yes";
+  EXPECT_EQ(FromTexts(old).options.experts, Experts::kFederatedAndLocal);
+  old["local_experts"] = "no";
+  EXPECT_EQ(FromTexts(old).options.experts, Experts::kFederated);
+  for (const char* bad : {"maybe", ""}) {
+    old["local_experts"] = bad;
+    EXPECT_THAT([&] { FromTexts(old); }, ThrowsMessage<Error>(HasSubstr("local_experts")));
+  }
+  old["experts"] = "federated";
+  old["local_experts"] = "no";
+  EXPECT_THAT([&] { FromTexts(old); }, ThrowsMessage<Error>(HasSubstr("local_experts")));
+}
+
 }  // namespace
 }  // namespace polykern

@@ -10,7 +10,6 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/net/made_inputs.h"
-#include "polykern/net/version_2.h"
 
 namespace polykern {
 namespace {
@@ -148,6 +147,16 @@ void ReadOptions(Reader& reader, AlgorithmOptions& options) {
   }
 }
 
+/// Stores of polykern before 0.2 have `local_experts` instead of `experts`.
+ConfigurationTexts WithExperts(ConfigurationTexts texts) {
+  const auto found = texts.find("local_experts");
+  if (found == texts.end() || texts.contains("experts")) return texts;
+  if (found->second != "yes" && found->second != "no") return texts;
+  texts.emplace("experts", found->second == "yes" ? "federated,local" : "federated");
+  texts.erase("local_experts");
+  return texts;
+}
+
 }  // namespace
 
 ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
@@ -170,7 +179,7 @@ ConfigurationTexts ToTexts(const FederationConfiguration& configuration) {
 
 FederationConfiguration FromTexts(const ConfigurationTexts& texts) {
   FederationConfiguration configuration;
-  Reader reader(FromVersion2(texts));
+  Reader reader(WithExperts(texts));
   VisitFields(configuration, reader);
   ReadOptions(reader, configuration.options);
   for (;;) {

@@ -17,9 +17,8 @@ namespace polykern {
 /// functions; any thread may call anything. Decoding takes any bytes: what is not a message throws
 /// Error, and nothing is trusted beyond its form (CheckUpdates and ApplyModel do the rest).
 
-inline constexpr std::uint32_t kProtocolVersion = 4;
-inline constexpr std::uint32_t kOldestProtocolVersion = 1;
-inline constexpr const char* kJoinMethod = "/polykern.v1.Federation/Join";
+/// Both sides speak the same one. Versions 1 to 4 went over gRPC.
+inline constexpr std::uint32_t kProtocolVersion = 5;
 
 struct Hello {
   std::uint32_t version = kProtocolVersion;
@@ -62,7 +61,6 @@ struct Busy {
 };
 
 /// Updates are those of one client, whose number is left 0: the connection tells who it is.
-/// Reports are there since version 2, ranges since version 4.
 using ClientMessage = std::variant<Hello, Updates, ClientReport, ClientRanges>;
 using ServerMessage = std::variant<Welcome, ModelChange, Verdict, Busy>;
 

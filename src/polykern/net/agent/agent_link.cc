@@ -14,8 +14,11 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/agent/client_stream_internal.h"
+#include "polykern/net/ending.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/client_identity.h"
+#include "polykern/net/transport/loop.h"
+#include "polykern/net/transport/tls.h"
 
 namespace polykern {
 namespace {
@@ -34,49 +37,42 @@ milliseconds RandomBetween(milliseconds earliest, milliseconds latest) {
 /// What connections are made with.
 struct LinkIdentity {
   std::string certificate;  // insecure: none
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  TlsContext tls;
 };
 
 LinkIdentity ReadLinkIdentity(const LinkOptions& options) {
   if (!options.insecure) {
     const ClientIdentity own = ReadClientIdentity(options.certificates, std::time(nullptr));
-    return {own.certificate, TlsCredentials(own)};
+    return {own.certificate, MakeClientTls(own)};
   }
   if (!IsClientName(options.name)) {
     throw Error("without certificates a client needs a name of its own: give " +
                 OptionName("name"));
   }
-  return {"", grpc::InsecureChannelCredentials()};
-}
-
-/// May another certificate change its mind?
-bool IsOfCertificate(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
-         status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+  return {};
 }
 
 /// What a server has against us that will not pass by itself, and what to do; empty: nothing.
-std::string RefusalIn(const grpc::Status& status) {
-  const std::string refusal = "the server refuses this agent: " + status.error_message();
-  switch (status.error_code()) {
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::PERMISSION_DENIED:
+std::string RefusalIn(const Ending& ending) {
+  const std::string refusal = "the server refuses this agent: " + ending.reason;
+  switch (ending.kind) {
+    case Ending::Kind::kRefused:
       return refusal +
              "; it needs another certificate (polykern pki issue), or its name among the "
              "server's " +
              ShellSpelling("clients");
-    case grpc::StatusCode::FAILED_PRECONDITION:  // it says what to do
+    case Ending::Kind::kVersion:  // it says what to do
       return refusal;
-    case grpc::StatusCode::UNIMPLEMENTED:
+    case Ending::Kind::kNotOurs:
       return refusal + "; is it a polykern server?";
     default:
       return {};
   }
 }
 
-class GrpcLink final : public AgentLink, private ClientStream::Handler {
+class SocketLink final : public AgentLink, private ClientStream::Handler {
  public:
-  GrpcLink(const LinkOptions& options, AgentLink::Handler& handler)
+  SocketLink(const LinkOptions& options, AgentLink::Handler& handler)
       : options_(options), handler_(handler), identity_(ReadLinkIdentity(options)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
@@ -95,12 +91,12 @@ class GrpcLink final : public AgentLink, private ClientStream::Handler {
     milliseconds wait = options_.first_wait;
     while (!stop.stop_requested()) {
       const std::string unread = ReadCertificates();
-      const grpc::Status status = Connect(stop);
+      const Ending ending = Connect(stop);
       if (stop.stop_requested()) return;
-      const NextAttempt next = TellOfTheEnd(status, unread);
+      const NextAttempt next = TellOfTheEnd(ending, unread);
       // The server was there and only went away: come back soon, unless it sent us away.
-      if (greeted_ && status.error_code() != grpc::StatusCode::ABORTED &&
-          status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) {
+      if (greeted_ && ending.kind != Ending::Kind::kReplaced &&
+          ending.kind != Ending::Kind::kBroken) {
         wait = options_.first_wait;
       }
       milliseconds pause = RandomBetween(next.earliest, next.latest);
@@ -116,17 +112,17 @@ class GrpcLink final : public AgentLink, private ClientStream::Handler {
   }
 
   /// `unread`: why the certificates could not be read before it.
-  NextAttempt TellOfTheEnd(const grpc::Status& status, std::string unread) {
-    std::string refusal = RefusalIn(status);
-    if (IsOfCertificate(status)) {
+  NextAttempt TellOfTheEnd(const Ending& ending, std::string unread) {
+    std::string refusal = RefusalIn(ending);
+    if (ending.kind == Ending::Kind::kRefused) {
       // The one that was shown may have been renewed since; then nobody has to do anything.
       const std::string shown = identity_.certificate;
       unread = ReadCertificates();
       if (identity_.certificate != shown) refusal.clear();
     }
-    const std::string why = !refusal.empty() ? refusal
-                            : status.ok()    ? "the server ended the connection"
-                                             : status.error_message();
+    const std::string why = !refusal.empty()        ? refusal
+                            : ending.reason.empty() ? "the server ended the connection"
+                                                    : ending.reason;
     return handler_.Lost(why + unread, !refusal.empty());
   }
 
@@ -142,28 +138,25 @@ class GrpcLink final : public AgentLink, private ClientStream::Handler {
   }
 
   /// One connection from beginning to end.
-  grpc::Status Connect(const std::stop_token& stop) {
-    grpc::ChannelArguments arguments = ClientChannelArguments();
-    const int keepalive = static_cast<int>(options_.keepalive.count());
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    ClientStream stream(
-        grpc::CreateCustomChannel(options_.server, identity_.credentials, arguments),
-        options_.insecure ? options_.name : "", *this);
+  Ending Connect(const std::stop_token& stop) {
+    ClientStream stream(loop_,
+                        {.server = options_.server,
+                         .tls = identity_.tls,
+                         .name = options_.insecure ? options_.name : "",
+                         .keepalive = options_.keepalive},
+                        *this);
     {
       const std::lock_guard lock(mutex_);
       stream_ = &stream;
-      status_.reset();
+      ending_.reset();
     }
     greeted_ = false;
     const std::stop_callback cancel(stop, [&stream] { stream.Cancel(); });
     stream.Begin(handler_.Greet());
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return status_.has_value(); });
+    changed_.wait(lock, [this] { return ending_.has_value(); });
     stream_ = nullptr;
-    return *status_;
+    return *ending_;
   }
 
   bool Received(std::string_view bytes) override {
@@ -171,9 +164,9 @@ class GrpcLink final : public AgentLink, private ClientStream::Handler {
     greeted_ |= good;
     return good;
   }
-  void Ended(const grpc::Status& status) override {
+  void Ended(const Ending& ending) override {
     const std::lock_guard lock(mutex_);
-    status_ = status;
+    ending_ = ending;
     changed_.notify_all();
   }
 
@@ -184,14 +177,15 @@ class GrpcLink final : public AgentLink, private ClientStream::Handler {
   std::mutex mutex_;       // for what follows
   std::condition_variable_any changed_;
   ClientStream* stream_ = nullptr;
-  std::optional<grpc::Status> status_;  // of the stream that ended
-  std::jthread thread_;                 // last: ends first
+  std::optional<Ending> ending_;  // of the stream that ended
+  Loop loop_;
+  std::jthread thread_;  // last: ends first
 };
 
 }  // namespace
 
 std::unique_ptr<AgentLink> OpenAgentLink(const LinkOptions& options, AgentLink::Handler& handler) {
-  return std::make_unique<GrpcLink>(options, handler);
+  return std::make_unique<SocketLink>(options, handler);
 }
 
 }  // namespace polykern

@@ -43,8 +43,8 @@ class AgentLink {
   virtual void SendLowPriority(std::string bytes) = 0;
 };
 
-/// Begins to connect, over gRPC. The handler must outlive the link. Throws Error if certificates
-/// are missing, damaged or out of their time.
+/// Begins to connect, over a WebSocket with TLS. The handler must outlive the link. Throws Error if
+/// certificates are missing, damaged or out of their time.
 std::unique_ptr<AgentLink> OpenAgentLink(const LinkOptions& options, AgentLink::Handler& handler);
 
 }  // namespace polykern

@@ -87,9 +87,9 @@ class Owner final : public AgentLink::Handler {
   std::vector<std::pair<std::string, bool>> lost_;
 };
 
-class LinkOverGrpc : public testing::Test {
+class LinkOverTls : public testing::Test {
  protected:
-  LinkOverGrpc() {
+  LinkOverTls() {
     options.certificates = federation.folder.At("a");
     options.first_wait = milliseconds(2);
     options.longest_wait = milliseconds(8);
@@ -119,7 +119,7 @@ class LinkOverGrpc : public testing::Test {
   Owner owner;
 };
 
-TEST_F(LinkOverGrpc, CarriesMessagesBothWays) {
+TEST_F(LinkOverTls, CarriesMessagesBothWays) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   const auto welcome = owner.Message(0);
@@ -131,7 +131,7 @@ TEST_F(LinkOverGrpc, CarriesMessagesBothWays) {
   EXPECT_EQ(owner.greetings(), 1U);
 }
 
-TEST_F(LinkOverGrpc, SendsWhatMattersLessAsWell) {
+TEST_F(LinkOverTls, SendsWhatMattersLessAsWell) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   ASSERT_TRUE(owner.Message(0));
@@ -142,7 +142,7 @@ TEST_F(LinkOverGrpc, SendsWhatMattersLessAsWell) {
   EXPECT_EQ(federation.status().reported_squared_error, 0.25);
 }
 
-TEST_F(LinkOverGrpc, DropsWhatNobodyCanGet) {
+TEST_F(LinkOverTls, DropsWhatNobodyCanGet) {
   options.server = "127.0.0.1:1";
   const auto link = OpenAgentLink(options, owner);
   EXPECT_FALSE(owner.End(0).second);
@@ -151,21 +151,21 @@ TEST_F(LinkOverGrpc, DropsWhatNobodyCanGet) {
   EXPECT_FALSE(owner.End(2).second);  // and tries again
 }
 
-TEST(ClientStreamOverGrpc, DropsWhatComesBeforeItBegins) {
+TEST(ClientStreamOverTls, DropsWhatComesBeforeItBegins) {
   struct End final : ClientStream::Handler {
     bool Received(std::string_view) override { return true; }
-    void Ended(const grpc::Status&) override { over.set_value(); }
+    void Ended(const Ending&) override { over.set_value(); }
     std::promise<void> over;
   } end;
-  ClientStream stream(grpc::CreateChannel("127.0.0.1:1", grpc::InsecureChannelCredentials()), "a",
-                      end);
+  Loop loop(milliseconds(50));
+  ClientStream stream(loop, {.server = "127.0.0.1:1", .name = "a"}, end);
   stream.Send("too early");
   stream.SendLowPriority("too early");
   stream.Begin(Encode(Hello{}));
   end.over.get_future().get();
 }
 
-TEST_F(LinkOverGrpc, ComesBackToAServerThatWentAway) {
+TEST_F(LinkOverTls, ComesBackToAServerThatWentAway) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   ASSERT_TRUE(owner.Message(0));
@@ -176,7 +176,7 @@ TEST_F(LinkOverGrpc, ComesBackToAServerThatWentAway) {
   EXPECT_TRUE(again && std::holds_alternative<Welcome>(*again));
 }
 
-TEST_F(LinkOverGrpc, EndsAConnectionThatIsOfNoUse) {
+TEST_F(LinkOverTls, EndsAConnectionThatIsOfNoUse) {
   Start();
   owner.useful = false;
   const auto link = OpenAgentLink(options, owner);
@@ -184,14 +184,14 @@ TEST_F(LinkOverGrpc, EndsAConnectionThatIsOfNoUse) {
   EXPECT_GE(owner.greetings(), 2U);
 }
 
-TEST_F(LinkOverGrpc, SaysWhatAServerHasAgainstIt) {
+TEST_F(LinkOverTls, SaysWhatAServerHasAgainstIt) {
   Start();
   owner.hello = "not a message";
   const auto link = OpenAgentLink(options, owner);
   EXPECT_FALSE(owner.End(0).second);  // it may be a better one next time
 }
 
-TEST_F(LinkOverGrpc, StaysAwayAsLongAsItIsTold) {
+TEST_F(LinkOverTls, StaysAwayAsLongAsItIsTold) {
   options.server = "127.0.0.1:1";
   owner.stay_away = std::chrono::hours(1);
   const auto link = OpenAgentLink(options, owner);
@@ -199,7 +199,7 @@ TEST_F(LinkOverGrpc, StaysAwayAsLongAsItIsTold) {
   EXPECT_EQ(owner.ends(), 1U);  // and it can be destroyed meanwhile
 }
 
-TEST_F(LinkOverGrpc, IsRefusedWithARevokedCertificateAndAsksAgain) {
+TEST_F(LinkOverTls, IsRefusedWithARevokedCertificateAndAsksAgain) {
   Start();
   RevokeClient(federation.pki(), "a");
   const auto link = OpenAgentLink(options, owner);
@@ -213,7 +213,7 @@ TEST_F(LinkOverGrpc, IsRefusedWithARevokedCertificateAndAsksAgain) {
   EXPECT_TRUE(owner.Message(0));
 }
 
-TEST_F(LinkOverGrpc, IsNotRefusedIfItHasABetterCertificateByThen) {
+TEST_F(LinkOverTls, IsNotRefusedIfItHasABetterCertificateByThen) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   ASSERT_TRUE(owner.Message(0));
@@ -233,7 +233,7 @@ TEST_F(LinkOverGrpc, IsNotRefusedIfItHasABetterCertificateByThen) {
   EXPECT_TRUE(owner.Message(1));
 }
 
-TEST_F(LinkOverGrpc, KeepsItsCertificateWhenTheFilesCannotBeRead) {
+TEST_F(LinkOverTls, KeepsItsCertificateWhenTheFilesCannotBeRead) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   ASSERT_TRUE(owner.Message(0));
@@ -244,7 +244,7 @@ TEST_F(LinkOverGrpc, KeepsItsCertificateWhenTheFilesCannotBeRead) {
   EXPECT_TRUE(owner.Message(1));
 }
 
-TEST_F(LinkOverGrpc, NeedsCertificatesOrAName) {
+TEST_F(LinkOverTls, NeedsCertificatesOrAName) {
   LinkOptions bad = options;
   bad.certificates = federation.folder.At("none");
   EXPECT_THAT(MessageOf([&] { OpenAgentLink(bad, owner); }), HasSubstr("polykern pki issue NAME"));

@@ -63,7 +63,7 @@ void AgentRounds::Cover(double coverage) {
 }
 
 std::string AgentRounds::Take(const Welcome& welcome) {
-  if (welcome.version < kOldestProtocolVersion || welcome.version > kProtocolVersion) {
+  if (welcome.version != kProtocolVersion) {
     throw WrongFederation("the server speaks version " + std::to_string(welcome.version) +
                           " of the protocol, this agent " + std::to_string(kProtocolVersion) +
                           "; update the older side");

@@ -16,8 +16,6 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFirstVersionWithReports = 2;
-
 std::unique_ptr<AgentRounds> BeginOrResume(const std::string& path) {
   if (!path.empty()) {
     if (auto saved = ReadAgentState(path)) {
@@ -63,7 +61,6 @@ class Agent::Session final : private AgentLink::Handler {
   std::condition_variable changed_;
   std::unique_ptr<AgentRounds> rounds_;
   bool connected_ = false;
-  std::uint32_t version_ = 0;        // of the protocol, on the connection of now
   Busy busy_;                        // the server's last word on it, if it said so
   std::string trouble_;              // AgentStatus::trouble
   std::optional<Error> failure_;     // AgentStatus::failure
@@ -115,7 +112,6 @@ bool Agent::Session::Received(std::string_view bytes) {
 
 void Agent::Session::Take(const Welcome& welcome) {
   std::string again = rounds_->Take(welcome);
-  version_ = welcome.version;
   connected_ = true;
   trouble_.clear();
   if (!again.empty()) link_->Send(std::move(again));
@@ -191,7 +187,7 @@ bool Agent::Session::Learn(double y, const InputPosition& position, bool clipped
   AgentRounds::Learnt learnt = rounds_->Learn(y, position, keep, clipped, told);
   if (connected_ && !learnt.update.empty()) {
     link_->Send(std::move(learnt.update));
-    if (report_ && version_ >= kFirstVersionWithReports) {
+    if (report_) {
       link_->SendLowPriority(Encode(rounds_->status().report));
     }
   }

@@ -23,9 +23,9 @@ constexpr milliseconds kLong{60'000};  // nothing waits for it unless something 
 constexpr std::array<float, 3> kSample = {0.1F, -0.2F, 0.3F};
 
 /// Agents beside a real server on the loopback, with real certificates.
-class AgentOverGrpc : public testing::Test {
+class AgentOverTls : public testing::Test {
  protected:
-  AgentOverGrpc() {
+  AgentOverTls() {
     options.link.first_wait = milliseconds(5);
     options.link.longest_wait = milliseconds(20);
     options.link.refused_wait = milliseconds(20);
@@ -61,7 +61,7 @@ class AgentOverGrpc : public testing::Test {
   AgentOptions options;
 };
 
-TEST_F(AgentOverGrpc, LearnsStepByStep) {
+TEST_F(AgentOverTls, LearnsStepByStep) {
   Start();
   Agent agent(options);
   for (int k = 0; k < 5; ++k) EXPECT_TRUE(Answer(agent));
@@ -76,7 +76,7 @@ TEST_F(AgentOverGrpc, LearnsStepByStep) {
   EXPECT_EQ(agent.configuration().problem.dimension, 3U);
 }
 
-TEST_F(AgentOverGrpc, GivesTheBitsOfTheSameRoundsWithoutANetwork) {
+TEST_F(AgentOverTls, GivesTheBitsOfTheSameRoundsWithoutANetwork) {
   Start();
   std::vector<double> values;
   Agent agent(options);
@@ -98,7 +98,7 @@ TEST_F(AgentOverGrpc, GivesTheBitsOfTheSameRoundsWithoutANetwork) {
   }
 }
 
-TEST_F(AgentOverGrpc, SaysWhatItCannotDoWithoutAModel) {
+TEST_F(AgentOverTls, SaysWhatItCannotDoWithoutAModel) {
   Start();
   options.link.server = "127.0.0.1:1";  // nobody is there
   Agent agent(options);
@@ -111,7 +111,7 @@ TEST_F(AgentOverGrpc, SaysWhatItCannotDoWithoutAModel) {
   EXPECT_FALSE(agent.status().failure);  // it may be there later
 }
 
-TEST_F(AgentOverGrpc, RefusesCertificatesThatCannotBeUsed) {
+TEST_F(AgentOverTls, RefusesCertificatesThatCannotBeUsed) {
   options.link.certificates = federation.folder.At("none");
   EXPECT_THAT(MessageOf([&] { Agent agent(options); }), HasSubstr("polykern pki issue NAME"));
   options.link.insecure = true;
@@ -122,12 +122,12 @@ TEST_F(AgentOverGrpc, RefusesCertificatesThatCannotBeUsed) {
   }
 }
 
-TEST_F(AgentOverGrpc, RefusesAStateThatIsNone) {
+TEST_F(AgentOverTls, RefusesAStateThatIsNone) {
   federation.folder.Write("a.state", "not a state");
   EXPECT_THAT(MessageOf([&] { Agent agent(options); }), HasSubstr("not an agent's state"));
 }
 
-TEST_F(AgentOverGrpc, ResumesWhereAnEarlierProcessWas) {
+TEST_F(AgentOverTls, ResumesWhereAnEarlierProcessWas) {
   Start();
   double before = 0;
   {
@@ -153,7 +153,7 @@ TEST_F(AgentOverGrpc, ResumesWhereAnEarlierProcessWas) {
   EXPECT_NE(anew.Predict(kSample).value, before);  // its own weights of the kernels are forgotten
 }
 
-TEST_F(AgentOverGrpc, KeepsItsAnswerUntilAServerComesBackAndCountsIt) {
+TEST_F(AgentOverTls, KeepsItsAnswerUntilAServerComesBackAndCountsIt) {
   federation.rounds_options.quorum.count = 2;  // the step cannot end with this agent alone
   Start();
   {
@@ -173,7 +173,7 @@ TEST_F(AgentOverGrpc, KeepsItsAnswerUntilAServerComesBackAndCountsIt) {
   EXPECT_EQ(federation.status().step, 1U);
 }
 
-TEST_F(AgentOverGrpc, PredictsWhileTheServerIsAwayAndComesBackToIt) {
+TEST_F(AgentOverTls, PredictsWhileTheServerIsAwayAndComesBackToIt) {
   Start();
   Agent agent(options);
   Answer(agent);
@@ -190,7 +190,7 @@ TEST_F(AgentOverGrpc, PredictsWhileTheServerIsAwayAndComesBackToIt) {
   EXPECT_EQ(federation.status().step, 2U);
 }
 
-TEST_F(AgentOverGrpc, NoticesTheEndOfTheFederation) {
+TEST_F(AgentOverTls, NoticesTheEndOfTheFederation) {
   federation.rounds_options.steps = 2;
   Start();
   Agent agent(options);
@@ -203,7 +203,7 @@ TEST_F(AgentOverGrpc, NoticesTheEndOfTheFederation) {
   EXPECT_FALSE(agent.Learn(0.5));
 }
 
-TEST_F(AgentOverGrpc, IsRefusedOnceItsCertificateIsRevokedAndLetInWithANewOne) {
+TEST_F(AgentOverTls, IsRefusedOnceItsCertificateIsRevokedAndLetInWithANewOne) {
   Start();
   Agent agent(options);
   Answer(agent);
@@ -218,7 +218,7 @@ TEST_F(AgentOverGrpc, IsRefusedOnceItsCertificateIsRevokedAndLetInWithANewOne) {
   EXPECT_TRUE(agent.WaitForStep(kLong));
 }
 
-TEST_F(AgentOverGrpc, IsRefusedByAnotherFederationThanTheOneOfItsState) {
+TEST_F(AgentOverTls, IsRefusedByAnotherFederationThanTheOneOfItsState) {
   Start();
   {
     Agent agent(options);
@@ -234,7 +234,7 @@ TEST_F(AgentOverGrpc, IsRefusedByAnotherFederationThanTheOneOfItsState) {
   EXPECT_FALSE(agent.status().connected);
 }
 
-TEST_F(AgentOverGrpc, IsNotOfAServerThatSomebodyElseCertified) {
+TEST_F(AgentOverTls, IsNotOfAServerThatSomebodyElseCertified) {
   Start();
   InitAuthority(federation.folder.At("other"), {.hosts = {"127.0.0.1"}});
   options.link.certificates = federation.folder.At("stranger");
@@ -246,7 +246,7 @@ TEST_F(AgentOverGrpc, IsNotOfAServerThatSomebodyElseCertified) {
   EXPECT_EQ(federation.status().connected, 0U);
 }
 
-TEST_F(AgentOverGrpc, SaysWhoItIsWhereNobodyAsksForCertificates) {
+TEST_F(AgentOverTls, SaysWhoItIsWhereNobodyAsksForCertificates) {
   federation.server_options.insecure = true;
   Start();
   options.link.insecure = true;
@@ -256,7 +256,7 @@ TEST_F(AgentOverGrpc, SaysWhoItIsWhereNobodyAsksForCertificates) {
   EXPECT_TRUE(agent.WaitUntilCounted(kLong));
 }
 
-TEST_F(AgentOverGrpc, ComesBackWhenAFullServerHasRoom) {
+TEST_F(AgentOverTls, ComesBackWhenAFullServerHasRoom) {
   federation.rounds_options.most_connected = 1;
   federation.rounds_options.retry_earliest = milliseconds(1);
   federation.rounds_options.retry_latest = milliseconds(10);
@@ -274,7 +274,7 @@ TEST_F(AgentOverGrpc, ComesBackWhenAFullServerHasRoom) {
   EXPECT_TRUE(second.WaitForStep(kLong));
 }
 
-TEST_F(AgentOverGrpc, TellsHowWellItPredictsIfItIsAsked) {
+TEST_F(AgentOverTls, TellsHowWellItPredictsIfItIsAsked) {
   Start();
   options.report = true;
   Agent agent(options);
@@ -286,7 +286,7 @@ TEST_F(AgentOverGrpc, TellsHowWellItPredictsIfItIsAsked) {
   EXPECT_GT(federation.status().reported_squared_error, 0);
 }
 
-TEST_F(AgentOverGrpc, SurvivesAStateThatCannotBeWritten) {
+TEST_F(AgentOverTls, SurvivesAStateThatCannotBeWritten) {
   Start();
   options.state = federation.folder.At("no/such/folder/a.state");
   Agent agent(options);
@@ -299,7 +299,7 @@ TEST_F(AgentOverGrpc, SurvivesAStateThatCannotBeWritten) {
   EXPECT_TRUE(agent.WaitUntilCounted(kLong));
 }
 
-TEST_F(AgentOverGrpc, TellsItsRangesAndIsWelcomedAgain) {
+TEST_F(AgentOverTls, TellsItsRangesAndIsWelcomedAgain) {
   federation.configuration.scaling = "range";
   federation.configuration.columns = {{"u"}, {"v"}, {"w"}};
   federation.configuration.learn_ranges = 2;

@@ -1,88 +1,190 @@
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
 #include "polykern/net/agent/client_stream_internal.h"
-#include "polykern/net/byte_buffer_internal.h"
-#include "polykern/net/wire.h"
+#include "polykern/net/transport/web_socket.h"
 
 namespace polykern {
+namespace {
 
-grpc::ChannelArguments ClientChannelArguments() {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_MINIMAL_STACK, 1);  // what is not asked for is left out
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kWindowBytes);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // A connection for each: neither shared, nor delayed by gRPC's own back-off of another.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  return arguments;
+using boost::asio::ip::tcp;
+using Kind = Ending::Kind;
+
+constexpr std::chrono::seconds kConnectTime{10};
+
+struct HostAndPort {
+  std::string host, port;
+};
+
+/// Of HOST:PORT, without an IPv6 address's brackets.
+HostAndPort Split(const std::string& server) {
+  const std::size_t colon = server.rfind(':');
+  std::string host = server.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return {host, server.substr(colon + 1)};
 }
 
-std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(const ClientIdentity& identity) {
-  grpc::SslCredentialsOptions ssl;
-  ssl.pem_root_certs = identity.authority;
-  ssl.pem_private_key = identity.key;
-  ssl.pem_cert_chain = identity.certificate;
-  return grpc::SslCredentials(ssl);
+std::string Reason(const boost::system::error_code& error) {
+  return error == boost::asio::error::connection_refused ? "nobody listens there" : error.message();
 }
 
-ClientStream::ClientStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
-                           Handler& handler)
-    : stub_(channel), handler_(handler) {
-  if (!name.empty()) context_.AddMetadata(kNameHeader, name);
-}
+}  // namespace
 
-void ClientStream::Begin(std::string hello) {
-  stub_.PrepareBidiStreamingCall(&context_, kJoinMethod, {}, this);
-  AddHold();  // Send may write until nothing more can be read
-  {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
+/// Lives on the loop, from Begin to its end.
+class ClientStream::Session final : public Loop::Member,
+                                    public WebSocket::Handler,
+                                    public std::enable_shared_from_this<Session> {
+ public:
+  Session(Loop& loop, const ClientStreamOptions& options, ClientStream::Handler& handler)
+      : loop_(loop),
+        options_(options),
+        address_(Split(options.server)),
+        handler_(&handler),
+        resolver_(loop.io()),
+        socket_(loop.io()) {}
+
+  void Begin(std::string hello) {
     waiting_ = std::move(hello);
+    loop_.Add(shared_from_this());
+    resolver_.async_resolve(
+        address_.host, address_.port,
+        [self = shared_from_this()](const auto& error, const tcp::resolver::results_type& found) {
+          if (self->over()) return;
+          error ? self->CannotConnect(error) : self->Connect(found);
+        });
+  }
+
+  void Send(std::string bytes) {
+    if (!begun()) return;
+    waiting_ = std::move(bytes);
     SendNext();
   }
-  StartRead(&in_);
-  StartCall();
+  void SendLowPriority(std::string bytes) {
+    if (!begun()) return;
+    low_priority_ = std::move(bytes);
+    SendNext();
+  }
+  void Cancel() {
+    const Ending cancelled{Kind::kFinished, "cancelled"};
+    if (connection_ != nullptr) {
+      connection_->End(cancelled);
+    } else {
+      End(cancelled);
+    }
+  }
+
+  void Tick(Loop::Clock::time_point now) override {
+    if (connection_ == nullptr && now > began_ + kConnectTime) {
+      End({Kind::kLost, "cannot connect to " + options_.server + ": nobody answers"});
+    }
+  }
+  void Drop() override {
+    if (connection_ != nullptr) {
+      connection_->Drop();
+    } else {
+      End({Kind::kFinished, "cancelled"});
+    }
+  }
+
+  void Opened(const std::string&) override { SendNext(); }
+  void Received(std::string message) override {
+    if (!handler_->Received(message)) connection_->End({Kind::kFinished, "of no use"});
+  }
+  void Sent() override { SendNext(); }
+  void Broke(const std::string& why) override { connection_->End({Kind::kBroken, why}); }
+  void Closed(const Ending& ending) override {
+    const bool lost = ending.kind == Kind::kLost;
+    End({ending.kind, lost ? options_.server + ": " + ending.reason : ending.reason});
+  }
+
+ private:
+  bool over() const { return handler_ == nullptr; }
+  bool begun() const { return waiting_ || connection_ != nullptr; }
+
+  void Connect(const tcp::resolver::results_type& found) {
+    boost::asio::async_connect(
+        socket_, found, [self = shared_from_this()](const auto& error, const tcp::endpoint&) {
+          if (self->over()) return;
+          error ? self->CannotConnect(error) : self->Open();
+        });
+  }
+
+  void CannotConnect(const boost::system::error_code& error) {
+    End({Kind::kLost, "cannot connect to " + options_.server + ": " + Reason(error)});
+  }
+
+  void Open() {
+    const WebSocketOptions options{
+        .longest_message = std::numeric_limits<int>::max(),
+        .opening_time = kConnectTime,
+        .keepalive = options_.keepalive,
+    };
+    connection_ = std::make_shared<WebSocket>(loop_, std::move(socket_), options_.tls, options,
+                                              shared_from_this(), address_.host, options_.name);
+    connection_->Start();
+  }
+
+  void SendNext() {
+    auto& next = waiting_ ? waiting_ : low_priority_;
+    if (connection_ == nullptr || !connection_->is_open() || connection_->is_sending() || !next) {
+      return;
+    }
+    connection_->Send(std::make_shared<const std::string>(*std::exchange(next, {})));
+  }
+
+  void End(const Ending& ending) {
+    if (over()) return;
+    const auto self = shared_from_this();
+    boost::system::error_code ignored;
+    resolver_.cancel();
+    socket_.close(ignored);
+    loop_.Remove(*this);
+    connection_.reset();
+    waiting_.reset();
+    std::exchange(handler_, nullptr)->Ended(ending);  // who may destroy the stream
+  }
+
+  Loop& loop_;
+  const ClientStreamOptions options_;
+  const HostAndPort address_;
+  ClientStream::Handler* handler_;  // null: it is over
+  tcp::resolver resolver_;
+  tcp::socket socket_;  // until there is a connection
+  const Loop::Clock::time_point began_ = Loop::Clock::now();
+  std::shared_ptr<WebSocket> connection_;
+  std::optional<std::string> waiting_;
+  std::optional<std::string> low_priority_;
+};
+
+ClientStream::ClientStream(Loop& loop, const ClientStreamOptions& options, Handler& handler)
+    : loop_(loop), session_(std::make_shared<Session>(loop, options, handler)) {}
+
+ClientStream::~ClientStream() = default;
+
+void ClientStream::Begin(std::string hello) {
+  loop_.Post([session = session_, hello = std::move(hello)]() mutable {
+    session->Begin(std::move(hello));
+  });
 }
 
 void ClientStream::Send(std::string bytes) {
-  const std::lock_guard lock(mutex_);
-  if (!open_) return;
-  waiting_ = std::move(bytes);
-  SendNext();
+  loop_.Run([session = session_, bytes = std::move(bytes)]() mutable {
+    session->Send(std::move(bytes));
+  });
 }
 
 void ClientStream::SendLowPriority(std::string bytes) {
-  const std::lock_guard lock(mutex_);
-  if (!open_) return;
-  low_priority_ = std::move(bytes);
-  SendNext();
+  loop_.Run([session = session_, bytes = std::move(bytes)]() mutable {
+    session->SendLowPriority(std::move(bytes));
+  });
 }
 
-void ClientStream::OnReadDone(bool ok) {
-  if (ok && handler_.Received(TakeBytes(in_))) {
-    StartRead(&in_);
-    return;
-  }
-  if (ok) context_.TryCancel();
-  const std::lock_guard lock(mutex_);
-  open_ = false;
-  RemoveHold();
-}
-
-void ClientStream::OnWriteDone(bool ok) {
-  const std::lock_guard lock(mutex_);
-  writing_ = false;
-  if (ok) SendNext();
-}
-
-void ClientStream::SendNext() {
-  auto& next = waiting_ ? waiting_ : low_priority_;
-  if (!open_ || writing_ || !next) return;
-  out_ = ShareBytes(std::make_shared<const std::string>(*std::exchange(next, {})));
-  writing_ = true;
-  StartWrite(&out_);
+void ClientStream::Cancel() {
+  loop_.Post([session = session_] { session->Cancel(); });
 }
 
 }  // namespace polykern

@@ -1,40 +1,41 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/grpcpp.h>
-
-#include "polykern/net/pki/client_identity.h"
+#include "polykern/net/ending.h"
+#include "polykern/net/transport/loop.h"
+#include "polykern/net/transport/tls.h"
 
 namespace polykern {
 
-/// What every client's channel is made with.
-grpc::ChannelArguments ClientChannelArguments();
-std::shared_ptr<grpc::ChannelCredentials> TlsCredentials(const ClientIdentity& identity);
+struct ClientStreamOptions {
+  std::string server = {};   ///< HOST:PORT
+  TlsContext tls = nullptr;  ///< null: none
+  std::string name = {};     ///< who this is, for a server that asks for no certificate
+  std::chrono::milliseconds keepalive{10'000};
+};
 
 /// One connection of a client to its server, from the hello to the end. Any thread may call
-/// anything.
-class ClientStream final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+/// anything. The loop must outlive it.
+class ClientStream {
  public:
-  /// What is done with it. Called from gRPC's threads, one call at a time.
+  /// What is done with it. Called from the loop's thread.
   class Handler {
    public:
     virtual ~Handler() = default;
     /// A message came. False: the connection is of no use, and ends.
     virtual bool Received(std::string_view bytes) = 0;
     /// The last call: the stream may be destroyed from now on.
-    virtual void Ended(const grpc::Status& status) = 0;
+    virtual void Ended(const Ending& ending) = 0;
   };
 
-  /// `name`: who this is, for a server that asks for no certificate; empty: the certificate says
-  /// it.
-  ClientStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
-               Handler& handler);
+  ClientStream(Loop& loop, const ClientStreamOptions& options, Handler& handler);
+  ~ClientStream();
+  ClientStream(const ClientStream&) = delete;
+  ClientStream& operator=(const ClientStream&) = delete;
 
   /// Call it once; Ended will be called, whatever happens.
   void Begin(std::string hello);
@@ -42,25 +43,13 @@ class ClientStream final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   void Send(std::string bytes);
   /// Likewise, for what matters less: it goes when nothing else waits.
   void SendLowPriority(std::string bytes);
-  void Cancel() { context_.TryCancel(); }
+  /// What is on its way is still sent.
+  void Cancel();
 
  private:
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override { handler_.Ended(status); }
-  void SendNext();
-
-  grpc::GenericStub stub_;
-  grpc::ClientContext context_;
-  Handler& handler_;
-  grpc::ByteBuffer in_;  // the reader's alone
-
-  std::mutex mutex_;  // for all that follows
-  grpc::ByteBuffer out_;
-  std::optional<std::string> waiting_;
-  std::optional<std::string> low_priority_;
-  bool writing_ = false;
-  bool open_ = false;  // from Begin until nothing more can be read
+  class Session;
+  Loop& loop_;
+  const std::shared_ptr<Session> session_;
 };
 
 }  // namespace polykern

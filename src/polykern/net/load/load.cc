@@ -5,20 +5,17 @@
 #include <mutex>
 
 #include "polykern/core/error.h"
-#include "polykern/net/byte_buffer_internal.h"
 #include "polykern/net/load/load_client_internal.h"
 
 namespace polykern {
-
 Load::Load(const LoadOptions& options)
-    : options_(options), shared_(std::make_unique<LoadShared>()) {
-  TrustGrpcsLocks();
+    : options_(options), shared_(std::make_unique<LoadShared>()), loop_(std::make_unique<Loop>()) {
   const std::size_t count = options_.identities.size();
   try {
     for (std::size_t k = 0; k < count; ++k) {
       WaitFor([&] { return k < shared_->welcomed + options_.connecting; });
-      clients_.push_back(std::make_unique<LoadClient>(options_.server, options_.identities[k],
-                                                      options_.seed, *shared_));
+      clients_.push_back(std::make_unique<LoadClient>(
+          *loop_, options_.server, options_.identities[k], options_.seed, *shared_));
       clients_.back()->Begin();
     }
     WaitFor([&] { return shared_->welcomed == count; });

@@ -14,6 +14,7 @@
 namespace polykern {
 
 class LoadClient;
+class Loop;
 struct LoadShared;
 
 struct LoadOptions {
@@ -50,6 +51,7 @@ class Load {
   const LoadOptions options_;
   std::unique_ptr<LoadShared> shared_;
   std::vector<std::unique_ptr<LoadClient>> clients_;
+  std::unique_ptr<Loop> loop_;  // last: ends first
 };
 
 }  // namespace polykern

@@ -32,12 +32,11 @@ void LoadShared::CheckLocked() const {
   if (ended > 0) throw Error("the server ended a connection");
 }
 
-LoadClient::LoadClient(const std::string& server, const ClientIdentity& identity,
+LoadClient::LoadClient(Loop& loop, const std::string& server, const ClientIdentity& identity,
                        std::uint64_t seed, LoadShared& shared)
     : seed_(seed),
       shared_(shared),
-      stream_(grpc::CreateCustomChannel(server, TlsCredentials(identity), ClientChannelArguments()),
-              "", *this) {}
+      stream_(loop, {.server = server, .tls = MakeClientTls(identity)}, *this) {}
 
 bool LoadClient::Received(std::string_view bytes) {
   try {
@@ -49,10 +48,8 @@ bool LoadClient::Received(std::string_view bytes) {
   }
 }
 
-void LoadClient::Ended(const grpc::Status& status) {
-  if (!status.ok() && status.error_code() != grpc::StatusCode::CANCELLED) {
-    shared_.Fail(status.error_message());
-  }
+void LoadClient::Ended(const Ending& ending) {
+  if (ending.kind != Ending::Kind::kFinished) shared_.Fail(ending.reason);
   const std::lock_guard lock(shared_.mutex);
   ++shared_.ended;
   shared_.changed.notify_all();

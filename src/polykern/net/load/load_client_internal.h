@@ -48,8 +48,8 @@ struct LoadShared {
 /// anything, but it must live until it has counted itself among those that ended.
 class LoadClient final : private ClientStream::Handler {
  public:
-  LoadClient(const std::string& server, const ClientIdentity& identity, std::uint64_t seed,
-             LoadShared& shared);
+  LoadClient(Loop& loop, const std::string& server, const ClientIdentity& identity,
+             std::uint64_t seed, LoadShared& shared);
 
   void Begin() { stream_.Begin(Encode(Hello{})); }
   void Cancel() { stream_.Cancel(); }
@@ -64,7 +64,7 @@ class LoadClient final : private ClientStream::Handler {
   using Clock = std::chrono::steady_clock;
 
   bool Received(std::string_view bytes) override;
-  void Ended(const grpc::Status& status) override;
+  void Ended(const Ending& ending) override;
   void Take(std::string_view bytes);
   void Meet(const Welcome& welcome);
   void Answer(const ModelChange& change, std::size_t bytes);

@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 
 /// One client of a load beside a real server.
-class LoadClientOverGrpc : public testing::Test {
+class LoadClientOverTls : public testing::Test {
  protected:
-  LoadClientOverGrpc() { federation.Start(); }
+  LoadClientOverTls() { federation.Start(); }
 
   ClientIdentity Identity() const {
     return MakeClientIdentities(federation.pki(), "c", 1, std::time(nullptr)).front();
@@ -38,10 +38,11 @@ class LoadClientOverGrpc : public testing::Test {
 
   TestFederation federation;
   LoadShared shared;
+  Loop loop{std::chrono::milliseconds(50)};
 };
 
-TEST_F(LoadClientOverGrpc, AnswersEveryModel) {
-  LoadClient client(federation.address(), Identity(), 1, shared);
+TEST_F(LoadClientOverTls, AnswersEveryModel) {
+  LoadClient client(loop, federation.address(), Identity(), 1, shared);
   client.Measure(true);
   client.Begin();
   EXPECT_TRUE(Eventually([&] { return client.step() >= 3; }));
@@ -57,19 +58,19 @@ TEST_F(LoadClientOverGrpc, AnswersEveryModel) {
   EXPECT_EQ(shared.failure, "");  // to be cancelled is not to fail
 }
 
-TEST_F(LoadClientOverGrpc, CountsNothingBeforeItIsAsked) {
-  LoadClient client(federation.address(), Identity(), 1, shared);
+TEST_F(LoadClientOverTls, CountsNothingBeforeItIsAsked) {
+  LoadClient client(loop, federation.address(), Identity(), 1, shared);
   client.Begin();
   EXPECT_TRUE(Eventually([&] { return client.step() >= 2; }));
   EXPECT_EQ(client.figures().updates, 0U);
   End(client);
 }
 
-TEST_F(LoadClientOverGrpc, TellsWhyItFailed) {
+TEST_F(LoadClientOverTls, TellsWhyItFailed) {
   const std::string address = federation.address();
   const ClientIdentity identity = Identity();
   federation.Stop();
-  LoadClient client(address, identity, 1, shared);
+  LoadClient client(loop, address, identity, 1, shared);
   client.Begin();
   EXPECT_TRUE(Eventually([this] { return shared.ended == 1; }));
   const std::lock_guard lock(shared.mutex);

@@ -32,9 +32,9 @@ void Link::Reply(std::string message) {
   if (replies.size() < kMostReplies) replies.push_back(std::move(message));
 }
 
-SessionId Links::Open(std::shared_ptr<Peer> peer, std::uint32_t version, std::uint64_t step) {
+SessionId Links::Open(std::shared_ptr<Peer> peer, std::uint64_t step) {
   const SessionId session = next_session_++;
-  links_.emplace(session, Link{.peer = std::move(peer), .version = version, .began = step});
+  links_.emplace(session, Link{.peer = std::move(peer), .began = step});
   return session;
 }
 

@@ -10,22 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/net/ending.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
 
-/// Why a connection is ended.
-struct Ending {
-  enum class Kind {
-    kRefused,   ///< not allowed in, and trying again will not help
-    kVersion,   ///< speaks another version of the protocol
-    kBusy,      ///< come back later
-    kReplaced,  ///< the same client has a newer connection
-    kBroken,    ///< what it sends is no message
-  };
-  Kind kind = Kind::kRefused;
-  std::string reason = {};
-};
+/// Said to a client that is banned.
+inline constexpr const char* kBanned = "sent away for a while, after too many bad updates";
 
 /// What a connection should do next: send a message, end, or nothing for now.
 struct Outgoing {
@@ -48,7 +39,6 @@ using SessionId = std::uint64_t;
 struct Link {
   std::optional<std::uint64_t> client = {};  ///< its number; none: refused, or ended
   std::shared_ptr<Peer> peer = nullptr;
-  std::uint32_t version = kProtocolVersion;  ///< that it speaks
   bool welcomed = false;
   bool told_ranges = false;     ///< those of its data, on this connection
   std::uint64_t began = 0;      ///< the step that was open when it came
@@ -72,7 +62,7 @@ struct Link {
 /// The connections of a server, and which of them have something to take. One thread at a time.
 class Links {
  public:
-  SessionId Open(std::shared_ptr<Peer> peer, std::uint32_t version, std::uint64_t step);
+  SessionId Open(std::shared_ptr<Peer> peer, std::uint64_t step);
   /// Null if there is none.
   Link* Find(SessionId session);
   /// Its last messages are sent, and then its end.

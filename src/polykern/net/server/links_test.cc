@@ -45,10 +45,9 @@ TEST(ALink, KeepsEightRepliesForAClientThatDoesNotRead) {
 
 TEST(Links, AreFoundUntilTheyAreClosed) {
   Links links;
-  const SessionId one = links.Open(std::make_shared<SilentPeer>(), 2, 7);
-  const SessionId two = links.Open(std::make_shared<SilentPeer>(), 3, 8);
+  const SessionId one = links.Open(std::make_shared<SilentPeer>(), 7);
+  const SessionId two = links.Open(std::make_shared<SilentPeer>(), 8);
   EXPECT_NE(one, two);
-  EXPECT_EQ(links.Find(one)->version, 2U);
   EXPECT_EQ(links.Find(two)->began, 8U);
   links.Close(one);
   EXPECT_EQ(links.Find(one), nullptr);
@@ -59,8 +58,8 @@ TEST(Links, WakeWhoHasSomethingToTakeOnce) {
   Links links;
   const auto first = std::make_shared<SilentPeer>();
   const auto second = std::make_shared<SilentPeer>();
-  Link& one = *links.Find(links.Open(first, 3, 0));
-  Link& two = *links.Find(links.Open(second, 3, 0));
+  Link& one = *links.Find(links.Open(first, 0));
+  Link& two = *links.Find(links.Open(second, 0));
   one.client = 0;
   links.WakeClients();  // the other is none
   EXPECT_THAT(links.TakeWoken(), ElementsAre(first));

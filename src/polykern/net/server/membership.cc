@@ -27,9 +27,7 @@ std::optional<std::uint64_t> Membership::Find(const std::string& name) const {
 std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime now) const {
   using Kind = Ending::Kind;
   const auto known = Find(name);
-  if (known && members_[*known].banned_until > now) {
-    return Ending{Kind::kBusy, "sent away for a while, after too many bad updates"};
-  }
+  if (IsBanned(name, now)) return Ending{Kind::kBusy, kBanned};
   if (!known && !options_.roster.empty()) {
     return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
   }
@@ -109,9 +107,23 @@ void Membership::Await(std::uint64_t number) {
 bool Membership::Reject(std::uint64_t number, RoundsTime now) {
   Member& member = members_[number];
   ++member.rejected;
-  if (++member.violations < options_.most_violations) return false;
-  member.violations = 0;
-  member.banned_until = now + options_.ban;
+  return AddStrike(member.strikes, now);
+}
+
+bool Membership::Reject(const std::string& name, RoundsTime now) {
+  const auto known = Find(name);
+  return known ? Reject(*known, now) : AddStrike(strangers_[name], now);
+}
+
+bool Membership::IsBanned(const std::string& name, RoundsTime now) const {
+  if (const auto known = Find(name)) return members_[*known].strikes.banned_until > now;
+  const auto stranger = strangers_.find(name);
+  return stranger != strangers_.end() && stranger->second.banned_until > now;
+}
+
+bool Membership::AddStrike(Strikes& strikes, RoundsTime now) const {
+  if (++strikes.violations < options_.most_violations) return false;
+  strikes = {.violations = 0, .banned_until = now + options_.ban};
   return true;
 }
 

@@ -16,6 +16,12 @@
 
 namespace polykern {
 
+/// What somebody has done wrong lately.
+struct Strikes {
+  std::size_t violations = 0;
+  RoundsTime banned_until{};
+};
+
 /// A client of a federation, connected or not.
 struct Member {
   std::string name;
@@ -23,8 +29,7 @@ struct Member {
   std::uint64_t next_step = 0;         ///< after the last one it answered
   std::uint64_t stored_next_step = 0;  ///< the same of those on the disk
   std::uint64_t rejected = 0;          ///< updates, since the last step
-  std::size_t violations = 0;
-  RoundsTime banned_until{};
+  Strikes strikes = {};
   bool awaited = true;                    ///< false: it let a deadline pass
   bool counted = false;                   ///< an update of it is, in the open step
   std::uint64_t took_part = 0;            ///< 1 + the last step that an update of it counted in
@@ -66,6 +71,9 @@ class Membership {
   void Await(std::uint64_t number);
   /// An update of this client was rejected; true: it is one too many, and the client is banned.
   bool Reject(std::uint64_t number, RoundsTime now);
+  /// The same of what somebody sent who may not be enrolled.
+  bool Reject(const std::string& name, RoundsTime now);
+  bool IsBanned(const std::string& name, RoundsTime now) const;
 
   bool HasQuorum() const { return answering_ >= needed(); }
   /// Nobody is left who could answer the open step.
@@ -80,6 +88,7 @@ class Membership {
   void Describe(RoundsStatus& status) const;
 
  private:
+  bool AddStrike(Strikes& strikes, RoundsTime now) const;
   bool IsWaitedFor(const Member& member) const;
   /// It has nothing to do with the federation yet: it came, and went before it sent anything.
   bool IsAbsent(const Member& member) const;
@@ -89,6 +98,8 @@ class Membership {
   const RoundsOptions& options_;
   std::vector<Member> members_;  // by number
   std::unordered_map<std::string, std::uint64_t> numbers_;
+  std::unordered_map<std::string, Strikes>
+      strangers_;           // who have a certificate, and are no members
   std::size_t stored_ = 0;  // of the members
   std::uint64_t step_;      // that is open
   std::size_t connected_ = 0;

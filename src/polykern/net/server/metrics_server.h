@@ -10,7 +10,7 @@ namespace polykern {
 
 /// Plain HTTP for whoever watches a server, and for nobody else: no encryption, no names of
 /// clients. /metrics is for Prometheus, /status is JSON, /healthz says "ok", or 503 and what is
-/// wrong. Listens from construction to destruction, on threads of its own.
+/// wrong. Listens from construction to destruction, on a thread of its own.
 class MetricsServer {
  public:
   /// HOST:PORT, or PORT alone: on the loopback; port 0: one that is free. `look` is called from any
@@ -24,7 +24,7 @@ class MetricsServer {
   const std::string& address() const { return address_; }
 
  private:
-  struct Impl;  // civetweb's part
+  struct Impl;
   std::unique_ptr<Impl> impl_;
   std::string address_;
 };

@@ -159,8 +159,9 @@ TEST_F(ASharedMetricsServer, OutlivesWhateverIsSentToIt) {
 TEST_F(ASharedMetricsServer, AnswersAnOldClientAndOneThatSendsMore) {
   EXPECT_EQ(BodyOf(Ask(Address(), "GET /healthz HTTP/1.0\r\n\r\n")), "ok\n");
   EXPECT_EQ(
-      BodyOf(Ask(Address(), "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")),
+      BodyOf(Ask(Address(), "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")),
       "ok\n");
+  EXPECT_THAT(Ask(Address(), "POST /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr(" 405 "));
 }
 
 TEST_F(ASharedMetricsServer, AnswersManyAtOnce) {

@@ -5,25 +5,14 @@
 #include <span>
 #include <utility>
 
-#include "polykern/algorithms/options.h"
-#include "polykern/core/error.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/version_2.h"
 
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFirstVersionWithSums = 4;  // and the texts that Refusal names
-
 /// To the bit.
 bool SameBlock(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
-}
-
-Ending TooNew(const std::string& name, const std::string& text, std::uint32_t version) {
-  return {Ending::Kind::kVersion, "this federation's " + name + " ('" + text +
-                                      "') is newer than version " + std::to_string(version) +
-                                      " of the protocol: update this client"};
 }
 
 }  // namespace
@@ -39,12 +28,6 @@ PublishedModel::PublishedModel(const ModelShape& shape, const ConfigurationTexts
 
 void PublishedModel::Configure(const ConfigurationTexts& configuration) {
   configuration_ = Canonical(configuration);
-  too_new_.clear();
-  try {
-    old_configuration_ = ForVersion2(configuration);
-  } catch (const Error& error) {
-    too_new_ = error.what();
-  }
 }
 
 void PublishedModel::Publish(const Broadcast& next) {
@@ -59,47 +42,21 @@ void PublishedModel::Publish(const Broadcast& next) {
   changes_.clear();
 }
 
-std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) const {
-  if (version < kOldestProtocolVersion || version > kProtocolVersion) {
-    return Ending{Ending::Kind::kVersion, "you speak version " + std::to_string(version) +
-                                              " of the protocol, this server speaks " +
-                                              std::to_string(kOldestProtocolVersion) + " to " +
-                                              std::to_string(kProtocolVersion) +
-                                              "; update the older side"};
-  }
-  if (version <= kLastVersionWithEveryOption && !too_new_.empty()) {
-    return Ending{Ending::Kind::kVersion, too_new_};
-  }
-  if (!shape_.sums.empty() && version < kFirstVersionWithSums) {
-    return Ending{Ending::Kind::kVersion, "this federation's algorithm is newer than version " +
-                                              std::to_string(version) +
-                                              " of the protocol: update this client"};
-  }
-  for (const char* name : {"labels", "learn_ranges", "lags", "calendar", "time"}) {
-    const auto text = configuration_.find(name);
-    if (text == configuration_.end() || version >= kFirstVersionWithSums) continue;
-    return TooNew(name, text->second, version);
-  }
-  const auto forgetting = configuration_.find("forgetting");
-  if (forgetting != configuration_.end() && forgetting->second == FindOption("forgetting")->zero &&
-      version < kFirstVersionWithSums) {
-    return TooNew("forgetting", forgetting->second, version);
-  }
-  return {};
+std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) {
+  if (version == kProtocolVersion) return {};
+  return Ending{Ending::Kind::kVersion, "you speak version " + std::to_string(version) +
+                                            " of the protocol, this server speaks " +
+                                            std::to_string(kProtocolVersion) +
+                                            "; update the older side"};
 }
 
-std::string PublishedModel::WelcomeTo(std::uint32_t version, std::uint64_t client,
-                                      std::uint64_t next_step, bool uses_late,
+std::string PublishedModel::WelcomeTo(std::uint64_t client, std::uint64_t next_step, bool uses_late,
                                       bool has_ranges) const {
   std::vector<std::uint32_t> all(shape_.blocks);
   std::iota(all.begin(), all.end(), 0U);
-  Welcome welcome{version,
-                  client,
-                  version <= kLastVersionWithEveryOption ? old_configuration_ : configuration_,
-                  TakeBlocks(shape_, published_, std::move(all)),
-                  next_step,
-                  uses_late,
-                  has_ranges};
+  Welcome welcome{
+      kProtocolVersion, client,    configuration_, TakeBlocks(shape_, published_, std::move(all)),
+      next_step,        uses_late, has_ranges};
   welcome.model.finished = finished();
   welcome.model.counted = shape_.sums.empty() ? 0 : next_step;
   return Encode(welcome);

@@ -30,20 +30,18 @@ class PublishedModel {
   void Publish(const Broadcast& next);
 
   /// Why a client of this version of the protocol cannot take part.
-  std::optional<Ending> Refusal(std::uint32_t version) const;
+  static std::optional<Ending> Refusal(std::uint32_t version);
 
   /// All of the model. `next_step`: after the last one of the client's that is on the disk;
   /// `has_ranges`: as in Welcome.
-  std::string WelcomeTo(std::uint32_t version, std::uint64_t client, std::uint64_t next_step,
-                        bool uses_late, bool has_ranges = false) const;
+  std::string WelcomeTo(std::uint64_t client, std::uint64_t next_step, bool uses_late,
+                        bool has_ranges = false) const;
   /// What a client does not have whose model is that of an earlier step; encoded once for all.
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
 
  private:
   const ModelShape shape_;
   ConfigurationTexts configuration_;
-  ConfigurationTexts old_configuration_;  // for clients of version 2: they compare every text
-  std::string too_new_;                   // or why there is none
   const std::uint64_t steps_;
   Broadcast published_;
   std::vector<std::uint64_t> changed_at_;  // per block: the step whose model changed it

@@ -81,9 +81,9 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
 SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_ptr<Peer> peer,
                        Time now) {
   const Locked locked(*this);
-  const SessionId session = links_.Open(std::move(peer), hello.version, published_.step());
+  const SessionId session = links_.Open(std::move(peer), published_.step());
   Link& link = *links_.Find(session);
-  std::optional<Ending> refusal = published_.Refusal(hello.version);
+  std::optional<Ending> refusal = PublishedModel::Refusal(hello.version);
   if (!refusal) refusal = members_.Refusal(name, now);
   if (refusal) {
     ++counts_.refused;
@@ -185,9 +185,7 @@ void Rounds::Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Ti
   Log(name, "rejected", broken.what());
   link.Reply(Encode(Verdict{step, false, broken.what()}));
   links_.Wake(link);
-  if (!members_.Reject(*link.client, now)) return;
-  Log(name, "banned", "after " + std::to_string(options_.most_violations) + " bad updates");
-  End(link, {Ending::Kind::kBusy, "sent away for a while, after too many bad updates"});
+  if (members_.Reject(*link.client, now)) Ban(name);
 }
 
 void Rounds::Broken(SessionId session, const std::string& why, Time now) {
@@ -197,6 +195,27 @@ void Rounds::Broken(SessionId session, const std::string& why, Time now) {
   Reject(*link, published_.step(), {Rule::kMessage, why}, now);
   if (!link->ending) End(*link, {Ending::Kind::kBroken, why});
   SignalIfDue(now);
+}
+
+void Rounds::Broken(const std::string& name, const std::string& why, Time now) {
+  const Locked locked(*this);
+  ++counts_.rejected;
+  ++counts_.rejected_for[NameOf(Rule::kMessage)];
+  Log(name, "rejected", why);
+  if (members_.Reject(name, now)) Ban(name);
+}
+
+/// Its connection ends, if it has one.
+void Rounds::Ban(const std::string& name) {
+  Log(name, "banned", "after " + std::to_string(options_.most_violations) + " bad updates");
+  const auto number = members_.Find(name);
+  if (!number || !members_[*number].session) return;
+  End(*links_.Find(*members_[*number].session), {Ending::Kind::kBusy, kBanned});
+}
+
+bool Rounds::IsBanned(const std::string& name, Time now) const {
+  const std::lock_guard lock(mutex_);
+  return members_.IsBanned(name, now);
 }
 
 void Rounds::End(Link& link, const Ending& ending) {
@@ -217,6 +236,11 @@ void Rounds::Refused(const std::string& name, const std::string& why) {
   const Locked locked(*this);
   ++counts_.refused;
   Log(name, "refused", why);
+}
+
+void Rounds::Tell(const char* event, const std::string& detail) {
+  const Locked locked(*this);
+  Log("", event, detail);
 }
 
 void Rounds::Leave(SessionId session, Time now) {
@@ -258,8 +282,8 @@ Outgoing Rounds::Take(SessionId session) {
     if (!member.stored) return {};
     link->welcomed = true;
     link->sent = published_.step();
-    return sent(published_.WelcomeTo(link->version, *link->client, member.stored_next_step,
-                                     options_.uses_late(), ranges_ && ranges_->Has(*link->client)));
+    return sent(published_.WelcomeTo(*link->client, member.stored_next_step, options_.uses_late(),
+                                     ranges_ && ranges_->Has(*link->client)));
   }
   if (const auto counted = std::exchange(link->counted, {})) {
     return sent(Encode(Verdict{*counted, true}));

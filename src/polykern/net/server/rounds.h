@@ -59,11 +59,18 @@ class Rounds {
   void Receive(SessionId session, const ClientRanges& ranges, Time now);
   /// Bytes came that are no message, or not one for now: the connection ends.
   void Broken(SessionId session, const std::string& why, Time now);
+  /// The same from a client that has not said hello: no connection of the rounds ends, but it
+  /// counts towards a ban.
+  void Broken(const std::string& name, const std::string& why, Time now);
+  /// Was it sent away for a while? It need not be heard before that is over.
+  bool IsBanned(const std::string& name, Time now) const;
   /// How well a client says it predicts; for status() alone.
   void Note(SessionId session, const ClientReport& report);
   void Leave(SessionId session, Time now);
   /// Somebody was turned away before it could join: for the log.
   void Refused(const std::string& name, const std::string& why);
+  /// Something happened that is nobody's: for the log.
+  void Tell(const char* event, const std::string& detail);
   /// Ends every connection of a client that may no longer take part.
   void Expel(const std::string& name, const std::string& why, Time now);
 
@@ -103,6 +110,7 @@ class Rounds {
   void TakeRanges(Link& link, const ClientRanges& ranges, Time now);
   void NoteClipped(Member& member, std::uint64_t labels);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
+  void Ban(const std::string& name);
   bool IsStepDue(Time now) const;
   void SignalIfDue(Time now);
   void EndStep();

@@ -163,16 +163,6 @@ TEST_F(RoundsThatLearnRanges, DoNotWaitForWhoNeverCame) {
   EXPECT_EQ(step(), 1U);
 }
 
-TEST_F(RoundsThatLearnRanges, RefuseOlderClientsUntilTheyAreKnown) {
-  Start();
-  EXPECT_THAT(EndOf(Join("a", {.version = 3, .next_step = 0}))->reason,
-              HasSubstr("learn_ranges ('5') is newer than version 3"));
-  EXPECT_THAT(EndOf(Join("a", {.version = 2, .next_step = 0}))->reason, HasSubstr("learn_ranges"));
-  for (const char* name : {"a", "b", "c"}) Tell(Join(name), 0, 10);
-  EXPECT_EQ(Expect<Welcome>(Join("a", {.version = 3, .next_step = 0})).configuration,
-            ToTexts(known_));
-}
-
 TEST_F(RoundsThatLearnRanges, NeedToKnowWhoseSamplesCount) {
   options_.roster.clear();
   EXPECT_THAT([&] { Start(); }, ThrowsMessage<Error>(HasSubstr("clients=NAME,NAME")));

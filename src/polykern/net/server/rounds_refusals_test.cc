@@ -11,7 +11,6 @@
 #include "polykern/core/error.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds_testing.h"
-#include "polykern/net/version_2.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
@@ -50,28 +49,6 @@ TEST_F(RoundsOfAFederation, AnswerBadUpdatesAndSendTheirSenderAway) {
   EXPECT_EQ(rounds_->status().accepted, 1U);
 }
 
-TEST_F(RoundsOfAFederation, GiveOlderClientsEveryOptionThatTheyKnow) {
-  Start();
-  const auto old = Expect<Welcome>(Join("a", {.version = 2, .next_step = 0}));
-  EXPECT_EQ(old.version, 2U);
-  EXPECT_EQ(old.configuration, ForVersion2(ToTexts(configuration_)));
-  EXPECT_EQ(old.configuration.at("ridge"), "1e-04");
-  const auto now = Expect<Welcome>(Join("b"));
-  EXPECT_EQ(now.configuration, ToTexts(configuration_));
-}
-
-TEST_F(RoundsOfAFederation, RefuseOlderClientsByTheNameOfWhatIsTooNewForThem) {
-  ConfigurationTexts texts = ToTexts(configuration_);
-  texts["hue"] = "21";
-  store_ = OpenStore("memory:", texts);
-  rounds_.emplace(*algorithm_, *store_, options_);
-  const auto refused = EndOf(Join("a", {.version = 2, .next_step = 0}));
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->kind, Ending::Kind::kVersion);
-  EXPECT_THAT(refused->reason, HasSubstr("hue ('21') is newer than version 2"));
-  EXPECT_EQ(Expect<Welcome>(Join("b")).configuration.at("hue"), "21");
-}
-
 TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   Start();
   EXPECT_EQ(EndOf(Join("d"))->kind, Ending::Kind::kRefused);
@@ -87,11 +64,32 @@ TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   EXPECT_EQ(EndOf(e)->kind, Ending::Kind::kBusy);
 }
 
-TEST_F(RoundsOfAFederation, SpeakTheClientsVersionOfTheProtocol) {
+TEST_F(RoundsOfAFederation, SendAwayWhoeverSendsNoiseBeforeAHello) {
+  options_.roster.clear();
+  options_.most_violations = 2;
   Start();
-  for (const std::uint32_t version : {1U, 2U}) {
-    EXPECT_EQ(Expect<Welcome>(Join("a", {.version = version, .next_step = 0})).version, version);
+  for (const char* name : {"a", "stranger"}) {
+    rounds_->Broken(name, "noise", now_);
+    EXPECT_FALSE(rounds_->IsBanned(name, now_));
+    rounds_->Broken(name, "noise", now_);
+    EXPECT_TRUE(rounds_->IsBanned(name, now_));
+    EXPECT_FALSE(rounds_->IsBanned(name, now_ + seconds(60)));
   }
+  EXPECT_EQ(rounds_->status().rejected, 4U);
+  const TestClient stranger = Join("stranger");
+  EXPECT_EQ(Expect<Busy>(stranger).reason, kBanned);
+  EXPECT_EQ(EndOf(stranger)->kind, Ending::Kind::kBusy);
+  EXPECT_FALSE(rounds_->IsBanned("b", now_));
+}
+
+TEST_F(RoundsOfAFederation, EndTheConnectionOfWhoeverSendsNoiseOnAnother) {
+  options_.most_violations = 1;
+  Start();
+  const TestClient a = Join("a");
+  Expect<Welcome>(a);
+  rounds_->Broken("a", "noise", now_);
+  Expect<Busy>(a);
+  EXPECT_EQ(EndOf(a)->kind, Ending::Kind::kBusy);
 }
 
 TEST_F(RoundsOfAFederation, CountWhatIsRejectedByTheRuleThatWasBroken) {

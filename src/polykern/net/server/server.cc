@@ -1,8 +1,10 @@
 #include "polykern/net/server/server.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <condition_variable>
-#include <list>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -11,25 +13,35 @@
 #include <utility>
 #include <vector>
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/grpcpp.h>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <sys/resource.h>
 
 #include "polykern/core/error.h"
 #include "polykern/io/files.h"
 #include "polykern/net/address.h"
-#include "polykern/net/byte_buffer_internal.h"
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/server/openings.h"
 #include "polykern/net/server/server_call_internal.h"
+#include "polykern/net/transport/http_head.h"
 
 namespace polykern {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{20};
+using boost::asio::ip::tcp;
+using std::chrono::milliseconds;
+using Kind = Ending::Kind;
+
+constexpr milliseconds kTick{20};
 constexpr std::chrono::seconds kLook{1};             // at calls that say nothing, and revocations
-constexpr std::chrono::seconds kCheckEverybody{60};  // certificates expire, too
+constexpr std::chrono::seconds kCheckEverybody{60};  // clocks may be set
 constexpr std::chrono::seconds kGoodbye{2};
+constexpr std::chrono::seconds kStarvedTime{3};  // that it is told of
+constexpr milliseconds kStarvedPause{100};       // before the next attempt to get a descriptor
+constexpr rlim_t kOtherFiles = 64;               // than connections
+constexpr std::size_t kMakeWay = 16;             // that free theirs each time
 
 bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
@@ -37,18 +49,20 @@ bool IsLoopback(const std::string& listen) {
   return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
 }
 
-std::shared_ptr<grpc::ServerCredentials> Credentials(const AuthorityPaths& paths) {
+TlsContext ReadServerTls(const AuthorityPaths& paths) {
   const KeyPair server{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
   CheckKeyPair(server, paths.server_certificate);
-  grpc::SslServerCredentialsOptions options(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = ReadWholeFile(paths.certificate);
-  options.pem_key_cert_pairs.push_back({server.key, server.certificate});
-  return grpc::SslServerCredentials(options);
+  return MakeServerTls(server, ReadWholeFile(paths.certificate));
 }
 
-std::string Text(grpc::string_ref text) {
-  return {text.data(), text.size()};
+milliseconds TickOf(const ServerOptions& options) {
+  return std::clamp(std::min(options.keepalive, options.hello_time) / 8, milliseconds(5),
+                    milliseconds(1000));
+}
+
+/// One thread for two cores: another one decodes, adds up and writes as well.
+std::size_t LoopsHere() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 8);
 }
 
 }  // namespace
@@ -64,44 +78,33 @@ void CheckListen(const ServerOptions& options) {
   }
 }
 
-class FederationServer::Impl final : public grpc::CallbackGenericService {
+std::size_t MostConnectedHere() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return limit.rlim_cur < kOtherFiles ? 0 : limit.rlim_cur - kOtherFiles;
+}
+
+class FederationServer::Impl final : public ServerCall::Doorkeeper {
  public:
   Impl(const ServerOptions& options, const ModelShape& shape, Rounds& rounds)
-      : options_(options), rounds_(rounds) {
+      : options_(options),
+        rounds_(rounds),
+        connection_options_{
+            .longest_message = std::max(LongestClientMessage(shape), rounds.longest_ranges()),
+            .opening_time = options.hello_time,
+            .keepalive = options.keepalive},
+        openings_(options.most_handshakes, options.most_handshakes_of_address) {
     CheckListen(options);
-    std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
     if (!options.insecure) {
       CheckAuthority(options.certificates);
       const AuthorityPaths paths(options.certificates);
       admission_.emplace(paths.certificate, paths.revocations);
-      credentials = Credentials(paths);
+      tls_ = ReadServerTls(paths);
     }
-    const auto milliseconds = [](auto time) { return static_cast<int>(time.count()); };
-    TrustGrpcsLocks();
-    grpc::ServerBuilder builder;
-    builder.RegisterCallbackGenericService(this);
-    const std::size_t longest = std::max(LongestClientMessage(shape), rounds.longest_ranges());
-    builder.SetMaxReceiveMessageSize(static_cast<int>(longest));
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.keepalive));
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.keepalive));
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    // Who connects and then wants nothing makes room.
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(options.hello_time));
-    // Nobody compresses, and nothing shall be unpacked here.
-    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
-    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    int port = 0;
-    builder.AddListeningPort(options.listen, credentials, &port);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0) {
-      throw Error("cannot listen on " + options.listen +
-                  "; is the address right, and the port free?");
+    for (std::size_t n = 0; n < LoopsHere(); ++n) {
+      loops_.push_back(std::make_unique<Loop>(TickOf(options)));
     }
-    address_ = options.listen.substr(0, options.listen.rfind(':')) + ":" + std::to_string(port);
+    Listen();
     writer_ = std::jthread([this](const std::stop_token& stop) {
       while (rounds_.WaitForWork(stop, kTick)) rounds_.Commit(Now());
     });
@@ -111,78 +114,166 @@ class FederationServer::Impl final : public grpc::CallbackGenericService {
   ~Impl() override {
     watcher_.request_stop();
     watcher_.join();
-    for (const auto& call : Calls()) {
-      call->End({grpc::StatusCode::UNAVAILABLE, "the server stops"});
-    }
-    server_->Shutdown(std::chrono::system_clock::now() + kGoodbye);
-    server_->Wait();
+    loops_[0]->Post([this] {
+      stopping_ = true;
+      boost::system::error_code ignored;
+      acceptor_->close(ignored);
+      pause_->cancel();
+    });
+    for (const auto& call : Calls()) call->EndSoon({Kind::kStopping, "the server stops"});
     {
       std::unique_lock lock(mutex_);
-      gone_.wait(lock, [this] { return calls_.empty(); });
+      gone_.wait_for(lock, kGoodbye, [this] { return calls_.empty(); });
     }
+    for (const auto& loop : loops_) loop->Stop();
     writer_.request_stop();
     writer_.join();
     rounds_.Commit(Now());  // what came last
   }
 
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override {
-    std::string certificate;
-    AdmissionResult who = WhoIs(*context, certificate);
-    const auto call =
-        std::make_shared<ServerCall>(rounds_, traffic_, std::move(who), std::move(certificate));
-    std::list<std::shared_ptr<ServerCall>>::iterator place;
+  const std::string& address() const { return address_; }
+  ServerTraffic traffic() const {
+    return {traffic_.in, traffic_.out, unopened_, made_way_, crowded_};
+  }
+  std::string trouble() const {
+    if (IsStarved())
+      return "no file descriptors are left for connections: raise their limit (ulimit -n)";
+    return admission_ ? admission_->trouble() : std::string();
+  }
+
+ private:
+  /// Was there lately no descriptor for a connection?
+  bool IsStarved() const { return Now().time_since_epoch().count() < starved_until_; }
+
+  void Listen() {
+    const std::size_t colon = options_.listen.rfind(':');
+    std::string host = options_.listen.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    boost::asio::io_context& io = loops_[0]->io();
+    try {
+      const auto found = tcp::resolver(io).resolve(host, options_.listen.substr(colon + 1),
+                                                   tcp::resolver::passive);
+      acceptor_.emplace(io, found.begin()->endpoint(), true);
+    } catch (const boost::system::system_error&) {
+      throw Error("cannot listen on " + options_.listen +
+                  "; is the address right, and the port free?");
+    }
+    pause_.emplace(io);
+    address_ =
+        options_.listen.substr(0, colon) + ":" + std::to_string(acceptor_->local_endpoint().port());
+    loops_[0]->Post([this] { Accept(); });
+  }
+
+  void Accept() {
+    Loop& loop = *loops_[next_loop_++ % loops_.size()];
+    acceptor_->async_accept(
+        loop.io(), [this, &loop](const boost::system::error_code& error, tcp::socket socket) {
+          if (stopping_) return;
+          if (error && error != boost::asio::error::connection_aborted) {
+            AcceptLater(error);
+            return;
+          }
+          if (!error) Take(loop, std::move(socket));
+          Accept();
+        });
+  }
+
+  /// When some descriptors may be free again: those of connections that were not opened yet.
+  void AcceptLater(const boost::system::error_code& error) {
+    const bool starved = error.value() == EMFILE || error.value() == ENFILE;
+    if (starved) starved_until_ = (Now() + kStarvedTime).time_since_epoch().count();
+    for (std::size_t n = 0; starved && n < kMakeWay; ++n) {
+      const auto oldest = openings_.TakeOldest();
+      if (oldest == nullptr) break;
+      ++made_way_;
+      oldest->DropSoon({Kind::kLost, "made way: no file descriptors were left"});
+    }
+    pause_->expires_after(kStarvedPause);
+    pause_->async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled && !stopping_) Accept();
+    });
+  }
+
+  void Take(Loop& loop, tcp::socket socket) {
+    boost::system::error_code error;
+    const std::string address = socket.remote_endpoint(error).address().to_string();
+    if (error) return;  // it has gone already
+    const auto call = std::make_shared<ServerCall>(loop, rounds_, traffic_, *this);
+    if (const auto oldest = openings_.Add(address, call)) {
+      ++made_way_;
+      oldest->DropSoon({Kind::kLost, "made way for newer connections from " + address});
+    }
+    loop.Run([this, call, socket = std::move(socket)]() mutable {
+      call->Start(std::move(socket), tls_, connection_options_);
+    });
+  }
+
+  void Opened(ServerCall& call, const std::string& name) override {
+    openings_.Remove(call);
+    call.who = WhoIs(call, name);
     const char* crowded = nullptr;
     bool told = false;  // so often that it does not listen
     {
       const std::lock_guard lock(mutex_);
-      std::size_t& own = calls_of_[call->who().name];
+      std::size_t& own = calls_of_[call.who.name];
       if (calls_.size() >= options_.most_connections) crowded = "the server has no room";
       if (own >= options_.most_of_one) crowded = "this client has too many connections";
       told = own >= 2 * options_.most_of_one;
       ++own;
-      place = calls_.insert(calls_.end(), call);
+      calls_.emplace(&call, call.shared_from_this());
     }
-    const auto done = [this, place] {
-      const std::lock_guard lock(mutex_);
-      const auto own = calls_of_.find((*place)->who().name);
-      if (--own->second == 0) calls_of_.erase(own);
-      calls_.erase(place);
-      if (calls_.empty()) gone_.notify_all();
-    };
-    if (context->method() != kJoinMethod) {
-      call->Refuse({grpc::StatusCode::UNIMPLEMENTED, "there is no " + context->method()}, done);
-    } else if (!call->who().good()) {
-      rounds_.Refused("certificate " + call->who().serial, call->who().reason);
-      call->Refuse({grpc::StatusCode::UNAUTHENTICATED, call->who().reason}, done);
-    } else if (told) {
-      call->Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, crowded}, done);
+    if (!call.who.good()) {
+      rounds_.Refused("certificate " + call.who.serial, call.who.reason);
+      call.End({Kind::kRefused, call.who.reason});
     } else if (crowded != nullptr) {
-      call->TurnAway(rounds_.options().RetryWindow(crowded), done);
+      ++crowded_;
+      Note(call.who.name + ": " + crowded);
+      if (told) {
+        call.End({Kind::kBusy, crowded});
+      } else {
+        call.TurnAway(rounds_.options().RetryWindow(crowded));
+      }
+    } else if (rounds_.IsBanned(call.who.name, Now())) {
+      call.TurnAway(rounds_.options().RetryWindow(kBanned));
     } else {
-      call->Begin(done);
+      call.Begin();
     }
-    return call.get();
   }
 
-  const std::string& address() const { return address_; }
-  ServerTraffic traffic() const { return {traffic_.in, traffic_.out}; }
-  std::string trouble() const { return admission_ ? admission_->trouble() : std::string(); }
-
- private:
-  AdmissionResult WhoIs(const grpc::GenericCallbackServerContext& context,
-                        std::string& certificate) {
-    if (!admission_) {
-      const auto& metadata = context.client_metadata();
-      const auto name = metadata.find(kNameHeader);
-      if (name != metadata.end() && IsClientName(Text(name->second))) {
-        return {Text(name->second), "", ""};
-      }
-      return {"", "", std::string("a client must say its name in ") + kNameHeader};
+  void Closed(ServerCall& call, const Ending& ending) override {
+    const std::string address = openings_.Remove(call);
+    const std::lock_guard lock(mutex_);
+    if (calls_.erase(&call) == 0) {
+      ++unopened_;
+      news_ = (address.empty() ? "" : address + ": ") + ending.reason + WhoTried(call, ending);
+      return;
     }
-    const auto shown = context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
-    if (!shown.empty()) certificate = Text(shown.front());
-    return admission_->Check(certificate);
+    const auto own = calls_of_.find(call.who.name);
+    if (--own->second == 0) calls_of_.erase(own);
+    if (calls_.empty()) gone_.notify_all();
+  }
+
+  /// A client of an old version is named.
+  std::string WhoTried(const ServerCall& call, const Ending& ending) {
+    if (ending.kind != Kind::kVersion || !admission_) return {};
+    const AdmissionResult who = admission_->Check(call.PeerCertificate());
+    return who.good() ? " (" + who.name + ": update it)" : "";
+  }
+
+  AdmissionResult WhoIs(ServerCall& call, const std::string& name) {
+    if (admission_) {
+      call.certificate = call.PeerCertificate();
+      AdmissionResult who = admission_->Check(call.certificate);
+      if (who.good()) call.valid_until = ReadCertificate(call.certificate, "it").valid.until;
+      return who;
+    }
+    if (IsClientName(name)) return {name, "", ""};
+    return {"", "", std::string("a client must say its name in ") + kNameField};
+  }
+
+  void Note(const std::string& news) {
+    const std::lock_guard lock(mutex_);
+    news_ = news;
   }
 
   /// What has to be done from time to time.
@@ -190,41 +281,86 @@ class FederationServer::Impl final : public grpc::CallbackGenericService {
     std::mutex mutex;
     std::condition_variable_any wait;
     auto checked = Now();
+    std::uint64_t told = 0;
+    bool told_starved = false;
     for (;;) {
       std::unique_lock lock(mutex);
       if (wait.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return;
       const auto now = Now();
       for (const auto& call : Calls()) {
         if (call->SilentSince(now - options_.hello_time)) {
-          call->End({grpc::StatusCode::DEADLINE_EXCEEDED, "no hello came"});
+          call->EndSoon({Kind::kSilent, "no hello came"});
         }
+        if (call->valid_until < std::time(nullptr)) PutOut(*call, now);
       }
-      if (!admission_ || (!admission_->Refresh() && now - checked < kCheckEverybody)) continue;
-      checked = now;
-      for (const auto& call : Calls()) {
-        const AdmissionResult result = admission_->Check(call->certificate());
-        if (result.good()) continue;
-        rounds_.Expel(call->who().name, result.reason, now);
-        call->End({grpc::StatusCode::PERMISSION_DENIED, result.reason});
+      TellOfTheDoor(told);
+      const bool starved = IsStarved();
+      if (!std::exchange(told_starved, starved) && starved) rounds_.Tell("starved", trouble());
+      if (admission_ && (admission_->Refresh() || now - checked >= kCheckEverybody)) {
+        checked = now;
+        Recheck(now);
       }
     }
   }
 
+  /// One line at most, however many there were.
+  void TellOfTheDoor(std::uint64_t& told) {
+    const std::uint64_t all = unopened_ + crowded_;
+    if (all == told) return;
+    std::string last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = news_;
+    }
+    rounds_.Tell("door", std::to_string(all - std::exchange(told, all)) +
+                             " connections came to nothing; the last: " + last);
+  }
+
+  void Recheck(Rounds::Time now) {
+    for (const auto& call : Calls()) PutOut(*call, now);
+  }
+
+  /// Unless its certificate is still good.
+  void PutOut(ServerCall& call, Rounds::Time now) {
+    const AdmissionResult result = admission_->Check(call.certificate);
+    if (result.good()) return;
+    rounds_.Expel(call.who.name, result.reason, now);
+    call.EndSoon({Kind::kRefused, result.reason});
+  }
+
   std::vector<std::shared_ptr<ServerCall>> Calls() {
     const std::lock_guard lock(mutex_);
-    return {calls_.begin(), calls_.end()};
+    std::vector<std::shared_ptr<ServerCall>> calls;
+    calls.reserve(calls_.size());
+    for (const auto& [key, call] : calls_) calls.push_back(call);
+    return calls;
   }
 
   const ServerOptions options_;
   Rounds& rounds_;
+  const WebSocketOptions connection_options_;
   TrafficCount traffic_;
+  std::atomic<std::uint64_t> unopened_{0};
+  std::atomic<std::uint64_t> made_way_{0};
+  std::atomic<std::uint64_t> crowded_{0};
+  std::atomic<Rounds::Time::rep> starved_until_{0};  // of descriptors
   std::optional<Admission> admission_;
+  TlsContext tls_;  // null: insecure
   std::string address_;
-  std::mutex mutex_;  // for the calls
+  Openings openings_;
+  std::mutex mutex_;  // for what follows, up to the loops
   std::condition_variable gone_;
-  std::list<std::shared_ptr<ServerCall>> calls_;
-  std::unordered_map<std::string, std::size_t> calls_of_;  // by name
-  std::unique_ptr<grpc::Server> server_;
+  std::unordered_map<const ServerCall*, std::shared_ptr<ServerCall>> calls_;  // that are open
+  std::unordered_map<std::string, std::size_t> calls_of_;                     // by name
+  std::string news_;  // of the last connection that came to nothing
+
+  std::vector<std::unique_ptr<Loop>> loops_;
+  // The first loop's.
+  std::optional<tcp::acceptor> acceptor_;
+  std::optional<boost::asio::steady_timer> pause_;
+  std::size_t next_loop_ = 0;
+  bool stopping_ = false;
+
   std::jthread writer_;   // ends and writes steps
   std::jthread watcher_;  // of what has to be done from time to time
 };

@@ -19,22 +19,32 @@ struct ServerOptions {
   bool insecure_anywhere = false;         ///< does not refuse
   std::size_t most_connections = 20'000;  ///< with those that have not said hello
   std::size_t most_of_one = 8;            ///< of one client; one of them takes part: the newest
+  /// Connections that are being opened: before TLS and HTTP have said who it is.
+  std::size_t most_handshakes = 4'096;
+  std::size_t most_handshakes_of_address = 256;
   std::chrono::milliseconds hello_time{10'000};  ///< a connection must say hello by then
   std::chrono::milliseconds keepalive{10'000};   ///< a silent peer is asked whether it is there
 };
 
-/// Bytes of the messages, without what TLS and HTTP/2 add.
+/// What has come through the door, ever.
 struct ServerTraffic {
-  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_in = 0;  ///< of the messages, without what TLS and WebSockets add
   std::uint64_t bytes_out = 0;
+  std::uint64_t unopened = 0;  ///< connections that ended before they were open
+  std::uint64_t made_way = 0;  ///< of these for newer ones: too many were being opened
+  std::uint64_t crowded = 0;   ///< that were turned away: no room, or too many of one client
 };
 
 /// Throws Error unless the address has a port, and is of the loopback if it must be. Changes
 /// nothing.
 void CheckListen(const ServerOptions& options);
 
-/// A federation's front door: gRPC with mutual TLS in front of Rounds. Listens from construction to
-/// destruction, on threads of its own; revoked clients are put out without a restart.
+/// How many clients there are file descriptors for.
+std::size_t MostConnectedHere();
+
+/// A federation's front door: WebSockets over mutual TLS in front of Rounds. Listens from
+/// construction to destruction, on threads of its own; revoked clients are put out without a
+/// restart.
 ///
 /// The constructor throws Error if certificates cannot be used or the address cannot be listened
 /// on. Nothing else throws. `rounds` must outlive it.
@@ -47,7 +57,8 @@ class FederationServer {
 
   /// HOST:PORT, with the port it got.
   std::string address() const;
-  /// Why the newest revocation list is not in force; empty if it is.
+  /// What is wrong: the newest revocation list is not in force, or nobody can be let in because
+  /// there are no descriptors left. Empty: nothing.
   std::string trouble() const;
   ServerTraffic traffic() const;
 

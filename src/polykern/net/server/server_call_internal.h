@@ -2,18 +2,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
-
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/grpcpp.h>
 
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/server/rounds.h"
+#include "polykern/net/transport/web_socket.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
@@ -29,62 +25,71 @@ struct TrafficCount {
   std::atomic<std::uint64_t> out{0};
 };
 
-/// One connection of one client, as FederationServer sees it. gRPC calls OnReadDone and
-/// OnWriteDone, each one at a time; the rounds call Wake; any thread may call the rest.
-class ServerCall final : public grpc::ServerGenericBidiReactor,
+/// One connection of one client, as FederationServer sees it: between a WebSocket and the rounds.
+/// Its loop's thread runs it; any thread may call Wake, EndSoon and SilentSince.
+class ServerCall final : public WebSocket::Handler,
                          public Peer,
                          public std::enable_shared_from_this<ServerCall> {
  public:
-  ServerCall(Rounds& rounds, TrafficCount& traffic, AdmissionResult who, std::string certificate)
-      : rounds_(rounds),
-        traffic_(traffic),
-        who_(std::move(who)),
-        certificate_(std::move(certificate)) {}
+  /// Who decides whom to let in. Called on the loop's thread.
+  class Doorkeeper {
+   public:
+    virtual ~Doorkeeper() = default;
+    /// The connection is open: the call is to Begin, TurnAway or End. `name`: who it says it is.
+    virtual void Opened(ServerCall& call, const std::string& name) = 0;
+    /// It has ended, open or not.
+    virtual void Closed(ServerCall& call, const Ending& ending) = 0;
+  };
 
-  const AdmissionResult& who() const { return who_; }
-  const std::string& certificate() const { return certificate_; }
+  ServerCall(Loop& loop, Rounds& rounds, TrafficCount& traffic, Doorkeeper& doorkeeper)
+      : loop_(loop), rounds_(rounds), traffic_(traffic), doorkeeper_(doorkeeper) {}
 
-  // One of these begins it. It lives until OnDone, whoever else holds it, and calls `done` then.
+  /// It lives until the connection ends, whoever else holds it.
+  void Start(WebSocket::Socket socket, const TlsContext& tls, const WebSocketOptions& options);
 
-  void Begin(std::function<void()> done);
-  void Refuse(const grpc::Status& status, std::function<void()> done);
+  /// PEM; empty: none was shown.
+  std::string PeerCertificate() const { return connection_->PeerCertificate(); }
+  /// What the doorkeeper found out, before anybody else sees the call.
+  AdmissionResult who = {};
+  std::string certificate = {};
+  std::int64_t valid_until = std::numeric_limits<std::int64_t>::max();
+
+  // One of these follows Opened.
+
+  void Begin() { begun_ = true; }
+  void End(const Ending& ending);
   /// The last message is when to come back.
-  void TurnAway(const Busy& busy, std::function<void()> done);
+  void TurnAway(const Busy& busy);
 
   /// Has it said no hello, though it began before that time?
-  bool SilentSince(Rounds::Time time) const;
-  void End(const grpc::Status& status);
+  bool SilentSince(Rounds::Time time) const { return !greeted_ && began_ < time; }
+  void EndSoon(const Ending& ending);
+  /// Ends it at once, without a word.
+  void DropSoon(const Ending& ending);
 
   void Wake() override;
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone() override;
+
+  void Opened(const std::string& name) override { doorkeeper_.Opened(*this, name); }
+  void Received(std::string message) override;
+  void Sent() override { Pump(); }
+  void Broke(const std::string& why) override;
+  void Closed(const Ending& ending) override;
 
  private:
-  void Hold(std::function<void()> done);
   void Handle(ClientMessage message);
-  void Fail(const std::string& why);
-  std::optional<SessionId> session() const;
-  void LeaveRounds();
   void Pump();
   void Send(const std::shared_ptr<const std::string>& message);
-  void EndLocked(const grpc::Status& status);
 
+  Loop& loop_;
   Rounds& rounds_;
   TrafficCount& traffic_;
-  const AdmissionResult who_;
-  const std::string certificate_;
+  Doorkeeper& doorkeeper_;
   const Rounds::Time began_ = Now();
-  std::function<void()> done_;
-  std::shared_ptr<ServerCall> self_;
-  grpc::ByteBuffer in_;  // the reader's alone
-
-  mutable std::mutex mutex_;  // for all that follows; the rounds' own comes after it
-  grpc::ByteBuffer out_;
+  std::atomic<bool> greeted_{false};
+  std::atomic<bool> woken_{false};
+  std::shared_ptr<WebSocket> connection_;  // null once it has ended
   std::optional<SessionId> session_;
-  bool writing_ = false;
-  bool ended_ = false;
-  std::optional<grpc::Status> end_;
+  bool begun_ = false;
 };
 
 }  // namespace polykern

@@ -81,6 +81,14 @@ std::string ToMetrics(const ServerView& view) {
   }
   out.Counter("polykern_connections_refused_total", "Connections of clients that were not let in.",
               r.refused);
+  out.Counter("polykern_connections_unopened_total",
+              "Connections that ended before TLS and HTTP had said who it was.",
+              view.traffic.unopened);
+  out.Counter("polykern_connections_made_way_total",
+              "Of these, those that made way for newer ones: too many were being opened.",
+              view.traffic.made_way);
+  out.Counter("polykern_connections_crowded_total",
+              "Connections turned away: no room, or too many of one client.", view.traffic.crowded);
   out.Counter("polykern_labels_clipped_total", "Labels outside the target range, as clients say.",
               r.clipped);
   out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
@@ -122,6 +130,8 @@ std::string ToJson(const ServerView& view) {
         {"duplicate", r.duplicates},
         {"rejected", r.rejected_for}}},
       {"refused", r.refused},
+      {"unopened", view.traffic.unopened},
+      {"crowded", view.traffic.crowded},
       {"clipped", r.clipped},
       {"mean_step_seconds", nullptr},
       {"bytes", {{"in", view.traffic.bytes_in}, {"out", view.traffic.bytes_out}}},

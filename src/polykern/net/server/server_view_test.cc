@@ -96,7 +96,7 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
       EXPECT_EQ(line.ends_with("counter"), family.ends_with("_total")) << line;
     }
   }
-  EXPECT_EQ(helped.size(), 21U);
+  EXPECT_EQ(helped.size(), 24U);
 }
 
 TEST(AServersView, GivesEveryNumberItsOwnMetric) {
@@ -121,6 +121,9 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   r.reported_squared_error = static_cast<double>(++next);
   r.reported_regret = -static_cast<double>(++next);
   r.clipped = ++next;
+  view.traffic.unopened = ++next;
+  view.traffic.made_way = ++next;
+  view.traffic.crowded = ++next;
   auto samples = Samples(ToMetrics(view));
   const std::vector<std::pair<const char*, double>> expected = {{"uptime_seconds", 101.5},
                                                                 {"steps_total", 102},
@@ -139,7 +142,10 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
                                                                 {"reporting_clients", 115},
                                                                 {"reported_mse", 116},
                                                                 {"reported_regret", -117},
-                                                                {"labels_clipped_total", 118}};
+                                                                {"labels_clipped_total", 118},
+                                                                {"connections_unopened_total", 119},
+                                                                {"connections_made_way_total", 120},
+                                                                {"connections_crowded_total", 121}};
   for (const auto& [name, value] : expected) {
     EXPECT_EQ(samples[std::string("polykern_") + name], value) << name;
   }

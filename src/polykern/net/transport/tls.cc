@@ -1,0 +1,205 @@
+#include "polykern/net/transport/tls.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include "polykern/core/error.h"
+#include "polykern/net/pki/openssl_internal.h"
+
+namespace polykern {
+namespace {
+
+constexpr std::string_view kHttp1 = "\x08http/1.1";
+constexpr std::string_view kHttp2 = "\x02h2";
+
+const unsigned char* Bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+/// HTTP/1.1, or HTTP/2 from a peer that offers nothing else: so that it can be named and told apart
+/// once its certificate is known.
+int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
+                   const unsigned char* offered, unsigned int count, void*) {
+  static const std::string known = std::string(kHttp1) + std::string(kHttp2);
+  unsigned char* found = nullptr;
+  if (SSL_select_next_proto(&found, size, Bytes(known), static_cast<unsigned>(known.size()),
+                            offered, count) != OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_NOACK;
+  }
+  *chosen = found;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+TlsContext MakeContext(const SSL_METHOD* method, const std::string& authority, const KeyPair& own) {
+  const TlsContext context(SSL_CTX_new(method), SSL_CTX_free);
+  Require(context != nullptr);
+  SSL_CTX* const c = context.get();
+  Require(SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) == 1);
+  SSL_CTX_set_options(c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+                             SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(c, 0);
+  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // A read returns after each record of TLS's own, so that a flood of them is seen.
+  SSL_CTX_clear_mode(c, SSL_MODE_AUTO_RETRY);
+  SSL_CTX_set_read_ahead(c, 1);  // one system call instead of two for a record
+  const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
+  Require(X509_STORE_add_cert(SSL_CTX_get_cert_store(c), root.get()) == 1);
+  const CertificatePtr certificate = NeedCertificate(own.certificate, "the certificate");
+  const KeyPtr key = ParseKey(own.key, "the key");
+  Require(SSL_CTX_use_certificate(c, certificate.get()) == 1);
+  Require(SSL_CTX_use_PrivateKey(c, key.get()) == 1);
+  return context;
+}
+
+std::string SystemError() {
+  return std::strerror(errno);
+}
+
+}  // namespace
+
+TlsContext MakeServerTls(const KeyPair& server, const std::string& authority) {
+  TlsContext context = MakeContext(TLS_server_method(), authority, server);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
+  Require(SSL_CTX_add_client_CA(context.get(), root.get()) == 1);
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  return context;
+}
+
+TlsContext MakeClientTls(const ClientIdentity& identity) {
+  TlsContext context =
+      MakeContext(TLS_client_method(), identity.authority, {identity.certificate, identity.key});
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  Require(SSL_CTX_set_alpn_protos(context.get(), Bytes(kHttp1),
+                                  static_cast<unsigned>(kHttp1.size())) == 0);
+  return context;
+}
+
+TlsSocket::TlsSocket(TlsContext context, int descriptor, Side side, std::string host)
+    : context_(std::move(context)),
+      tls_(nullptr, SSL_free),
+      descriptor_(descriptor),
+      side_(side),
+      host_(std::move(host)) {}
+
+/// Not before it has to: who connects and says nothing costs little.
+void TlsSocket::Begin() {
+  tls_.reset(SSL_new(context_.get()));
+  Require(tls_ != nullptr && SSL_set_fd(tls_.get(), descriptor_) == 1);
+  if (side_ == Side::kServer) {
+    SSL_set_accept_state(tls_.get());
+    return;
+  }
+  SSL_set_connect_state(tls_.get());
+  if (IsAddress(host_)) {
+    Require(X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls_.get()), host_.c_str()) == 1);
+  } else {
+    Require(SSL_ctrl(tls_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                     host_.data()) == 1);
+    Require(SSL_set1_host(tls_.get(), host_.c_str()) == 1);
+  }
+}
+
+TlsSocket::Result TlsSocket::Handshake() {
+  if (context_ == nullptr) return {};
+  if (tls_ == nullptr) Begin();
+  ERR_clear_error();
+  return ResultOf(SSL_do_handshake(tls_.get()));
+}
+
+TlsSocket::Result TlsSocket::Read(char* bytes, std::size_t count) {
+  if (tls_ == nullptr) {
+    const long got = recv(descriptor_, bytes, count, 0);
+    return got == 0 ? Result{State::kClosed} : Plain(got);
+  }
+  ERR_clear_error();
+  return ResultOf(SSL_read(tls_.get(), bytes, static_cast<int>(count)));
+}
+
+TlsSocket::Result TlsSocket::Write(const char* bytes, std::size_t count) {
+  if (tls_ == nullptr) {
+    const Result result = Plain(send(descriptor_, bytes, count, MSG_NOSIGNAL));
+    return result.state == State::kNeedsRead ? Result{State::kNeedsWrite} : result;
+  }
+  ERR_clear_error();
+  return ResultOf(SSL_write(tls_.get(), bytes, static_cast<int>(count)));
+}
+
+TlsSocket::Result TlsSocket::Plain(long returned) {
+  if (returned >= 0) return {State::kDone, static_cast<std::size_t>(returned)};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {State::kNeedsRead};
+  error_ = SystemError();
+  return {State::kFailed};
+}
+
+TlsSocket::Result TlsSocket::ResultOf(int returned) {
+  if (returned > 0) return {State::kDone, static_cast<std::size_t>(returned)};
+  switch (SSL_get_error(tls_.get(), returned)) {
+    case SSL_ERROR_WANT_READ:
+      return {State::kNeedsRead};
+    case SSL_ERROR_WANT_WRITE:
+      return {State::kNeedsWrite};
+    case SSL_ERROR_ZERO_RETURN:
+      return {State::kClosed};
+    default:
+      error_ = WhyTlsFailed();
+      return {State::kFailed};
+  }
+}
+
+bool TlsSocket::HasMore() const {
+  return tls_ != nullptr && SSL_has_pending(tls_.get()) == 1;
+}
+
+void TlsSocket::SayGoodbye() {
+  if (tls_ == nullptr || !error_.empty()) return;
+  ERR_clear_error();
+  SSL_shutdown(tls_.get());
+}
+
+std::string TlsSocket::WhyTlsFailed() const {
+  const long verdict = SSL_get_verify_result(tls_.get());
+  if (verdict != X509_V_OK) {
+    const std::string whose = side_ == Side::kClient ? "the server's" : "the client's";
+    return whose + " certificate is not good: " + X509_verify_cert_error_string(verdict);
+  }
+  const unsigned long code = ERR_peek_error();
+  if (code == 0) return errno == 0 ? "the connection was cut" : SystemError();
+  const int reason = ERR_GET_REASON(code);
+  if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return "the connection was cut";
+  if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_WRONG_VERSION_NUMBER) {
+    return "the other side does not speak TLS";
+  }
+  const char* const text = ERR_reason_error_string(code);
+  return std::string("TLS failed: ") + (text == nullptr ? "for an unknown reason" : text);
+}
+
+std::string TlsSocket::PeerCertificate() const {
+  if (tls_ == nullptr) return {};
+  const CertificatePtr certificate(SSL_get1_peer_certificate(tls_.get()));
+  if (certificate == nullptr) return {};
+  const BioPtr out(BIO_new(BIO_s_mem()));
+  Require(out != nullptr && PEM_write_bio_X509(out.get(), certificate.get()) == 1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+bool TlsSocket::WantsHttp2() const {
+  if (tls_ == nullptr) return false;
+  const unsigned char* chosen = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(tls_.get(), &chosen, &size);
+  return std::string_view(reinterpret_cast<const char*>(chosen), size) == "h2";
+}
+
+}  // namespace polykern
