@@ -6,11 +6,17 @@
 #include <iostream>
 #include <mutex>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "polykern/core/error.h"
 
 namespace polykern {
+
+void LeaveNoCoreFiles() {
+  const rlimit none{};
+  setrlimit(RLIMIT_CORE, &none);
+}
 
 void PrintNotices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {

@@ -12,6 +12,9 @@
 
 namespace polykern {
 
+/// For commands that hold private keys: a crash leaves no core file, which would have them.
+void LeaveNoCoreFiles();
+
 /// A line of standard error for each, options spelt as a shell takes them.
 void PrintNotices(const std::vector<std::string>& notices);
 

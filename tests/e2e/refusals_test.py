@@ -1,6 +1,8 @@
 """What a federation's server refuses, tried by a client that shares no code with polykern."""
 
 import json
+import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -302,6 +304,15 @@ def test_what_is_not_closed_is_said_aloud(federation, tmp_path):
     f.join(0, "--insecure", "--name", "station-0")
     f.wait()
     f.check_predictions()
+
+
+def test_a_server_and_an_agent_leave_no_core_files(served):
+    served.join(0)
+    for process in (served.server, served.agents[0]):
+        while (limits := pathlib.Path(f"/proc/{process.pid}/limits").read_text()) and process is served.agents[0] \
+                and not (served.folder / "0.out").stat().st_size:
+            time.sleep(0.01)  # it has not begun
+        assert re.search(r"Max core file size +0 +0 ", limits)
 
 
 def test_a_store_of_another_configuration_is_refused(served):

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "console.h"
 #include "federation/join_session.h"
 #include "options.h"
 #include "polykern/core/error.h"
@@ -65,6 +66,7 @@ void AddJoinCommand(CLI::App& program) {
       ->capture_default_str();
   AddKeepaliveOption(join, o->keepalive);
   join.callback([o] {
+    LeaveNoCoreFiles();
     if (o->agent.coverage) CheckCoverage(*o->agent.coverage);
     o->output.intervals = o->agent.coverage.has_value();
     o->agent.link.keepalive = Milliseconds(o->keepalive);

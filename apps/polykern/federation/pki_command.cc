@@ -144,7 +144,10 @@ void AddPkiCommand(CLI::App& program) {
                    "How long the server's certificate lasts")
       ->check(days)
       ->capture_default_str();
-  init->callback([o = init_options] { Init(*o); });
+  init->callback([o = init_options] {
+    LeaveNoCoreFiles();
+    Init(*o);
+  });
 
   const auto [issue, issue_options] =
       add("issue",
@@ -161,14 +164,20 @@ void AddPkiCommand(CLI::App& program) {
       ->capture_default_str();
   issue->add_flag("--renew", issue_options->issue.renew,
                   "A further certificate for a client that has one");
-  issue->callback([o = issue_options] { Issue(*o); });
+  issue->callback([o = issue_options] {
+    LeaveNoCoreFiles();
+    Issue(*o);
+  });
 
   const auto [revoke, revoke_options] =
       add("revoke",
           "Take back every certificate of a client; servers notice without a restart.\n"
           "Example: polykern pki revoke station-7");
   revoke->add_option("NAME", revoke_options->name, "The client's name")->required();
-  revoke->callback([o = revoke_options] { Revoke(*o); });
+  revoke->callback([o = revoke_options] {
+    LeaveNoCoreFiles();
+    Revoke(*o);
+  });
 
   const auto [list, list_options] =
       add("list", "List every certificate that was issued.\nExample: polykern pki list");

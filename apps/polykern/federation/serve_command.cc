@@ -166,6 +166,7 @@ void Conclude(HostedServer& server) {
 }
 
 void Execute(ServeOptions o) {
+  LeaveNoCoreFiles();
   CompleteOptions(o);
   const sigset_t endings = BlockEndings();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk

@@ -179,6 +179,13 @@ TEST(DeclaredOptions, ChangeSomethingInTheirUsers) {
   }
 }
 
+// Kept runs and older agents know the options of version 2; a new one must say that it is new.
+TEST(DeclaredOptions, SayWhichVersionBroughtThem) {
+  constexpr std::size_t kOfVersion2 = 27;
+  EXPECT_EQ(std::ranges::count(kAlgorithmOptions, 2U, &OptionDeclaration::since),
+            static_cast<std::ptrdiff_t>(kOfVersion2));
+}
+
 TEST(DeclaredOptions, AgreeWithTheTraitsOfTheirUsers) {
   for (const auto name : AlgorithmNames()) {
     const AlgorithmTraits& traits = TraitsOf(name);

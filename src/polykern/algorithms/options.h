@@ -119,6 +119,8 @@ struct OptionDeclaration {
   std::string_view help = {};    ///< one line, without the algorithms
   std::string_view unset = {};   ///< what no value means, where the field may have none
   std::string_view label = {};   ///< what a report calls it; "": by its key
+  std::uint32_t since = 2;       ///< the version of the protocol that brought it: a new option
+                                 ///< raises kProtocolVersion (net/wire.h) and has that one
 };
 
 /// True if the algorithm of that name uses the option.
@@ -299,26 +301,30 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "21",
      .users = "pof-gram",
      .range = {.low = 1, .high = 1 << 20},
-     .help = "steps whose budgets a client may save up for one message"},
+     .help = "steps whose budgets a client may save up for one message",
+     .since = 4},
     {.key = "disclosure",
      .field = &AlgorithmOptions::disclosure,
      .absent = "0.5",
      .users = "pof-gram",
      .range = kPositive,
      .help = "numbers the clients send for each unknown of their samples, at most: below 1 they "
-             "cannot be solved for"},
+             "cannot be solved for",
+     .since = 4},
     {.key = "most_samples",
      .field = &AlgorithmOptions::most_samples,
      .absent = "512",
      .users = "pof-gram",
      .range = {.low = 1, .high = 1 << 16},
-     .help = "samples that a client sums up in one message, at most; others wait"},
+     .help = "samples that a client sums up in one message, at most; others wait",
+     .since = 4},
     {.key = "pending_memory",
      .field = &AlgorithmOptions::pending_memory,
      .absent = "2048",
      .users = "pof-gram",
      .range = {.low = 1, .high = 1 << 30},
-     .help = "KiB, most that a client's samples may take until all sums have them"},
+     .help = "KiB, most that a client's samples may take until all sums have them",
+     .since = 4},
     {.key = "server_memory",
      .field = &AlgorithmOptions::server_memory,
      .absent = "4096",

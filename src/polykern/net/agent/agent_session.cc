@@ -1,10 +1,13 @@
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "polykern/core/error.h"
+#include "polykern/io/file_lock.h"
 #include "polykern/net/agent/agent.h"
 #include "polykern/net/agent/agent_link.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
@@ -15,6 +18,25 @@
 
 namespace polykern {
 namespace {
+
+/// Beside the state, which is replaced as a whole. None: no such file can be made, nor can the state
+/// be written.
+std::optional<FileLock> HoldState(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  const auto real = std::filesystem::weakly_canonical(path, error);
+  std::optional<FileLock> lock;
+  try {
+    lock.emplace((error ? path : real.string()) + "-lock");
+  } catch (const Error&) {
+    return {};
+  }
+  if (lock->state() == FileLock::State::kBusy) {
+    throw Error(path + ": another agent uses this state; stop it, or give each its own " +
+                OptionName("state"));
+  }
+  return lock;
+}
 
 std::unique_ptr<AgentRounds> BeginOrResume(const std::string& path) {
   if (!path.empty()) {
@@ -56,6 +78,7 @@ class Agent::Session final : private AgentLink::Handler {
   void RequireModel() const;
 
   const std::string path_;
+  const std::optional<FileLock> lock_;  // of the state: one agent each
   const bool report_;
   mutable std::mutex mutex_;  // for all that follows, but the link
   std::condition_variable changed_;
@@ -68,7 +91,10 @@ class Agent::Session final : private AgentLink::Handler {
 };
 
 Agent::Session::Session(const AgentOptions& options)
-    : path_(options.state), report_(options.report), rounds_(BeginOrResume(options.state)) {
+    : path_(options.state),
+      lock_(HoldState(options.state)),
+      report_(options.report),
+      rounds_(BeginOrResume(options.state)) {
   if (options.coverage) rounds_->Cover(*options.coverage);
   const std::lock_guard lock(mutex_);  // its threads may need link_ at once
   link_ = OpenAgentLink(options.link, *this);

@@ -61,6 +61,22 @@ class AgentOverTls : public testing::Test {
   AgentOptions options;
 };
 
+TEST_F(AgentOverTls, IsTheOnlyOneOfItsState) {
+  Start();
+  std::filesystem::create_symlink(options.state, federation.folder.At("link"));
+  {
+    Agent agent(options);
+    EXPECT_TRUE(Answer(agent));
+    EXPECT_THAT(MessageOf([&] { const Agent second(options); }),
+                HasSubstr("another agent uses this state"));
+    AgentOptions linked = options;
+    linked.state = federation.folder.At("link");
+    EXPECT_THAT(MessageOf([&] { const Agent second(linked); }),
+                HasSubstr("another agent uses this state"));
+  }
+  const Agent next(options);
+}
+
 TEST_F(AgentOverTls, LearnsStepByStep) {
   Start();
   Agent agent(options);

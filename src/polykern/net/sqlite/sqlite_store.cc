@@ -22,12 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Held by the one that writes; readers do not need it. A file of its own: closing any other
-/// descriptor of the database would drop SQLite's locks.
-FileLock HoldForWriting(const std::string& path) {
-  FileLock lock(path + "-lock");
+/// Held by the one that writes; readers do not need it.
+FileLock Hold(const std::string& file, const std::string& path) {
+  FileLock lock(file);
   if (lock.state() == FileLock::State::kHeld) return lock;
   throw Error(path + ": another process is using the store; stop it first");
+}
+
+/// A file of its own, beside the database that the path leads to, whatever links are on the way.
+FileLock HoldForWriting(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(path, error);
+  return Hold((error ? path : real.string()) + "-lock", path);
 }
 
 /// Closed to others from its first byte: SQLite's own files get the same mode.
@@ -57,6 +63,7 @@ class SqliteStore final : public Store {
       : lock_(HoldForWriting(path)),
         database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
     CheckStore(database_, configuration != nullptr);
+    database_lock_.emplace(Hold(path, path));
     // Large pages: a state of megabytes takes fewer writes. Then the log file, a wait for the disk
     // with every commit, and half a MiB of pages in memory: what is written is seldom read again.
     database_.Run(
@@ -220,6 +227,9 @@ class SqliteStore final : public Store {
   }
 
   FileLock lock_;
+  // The database itself, in case that file is removed. Closed after the database: to close any
+  // descriptor of it drops SQLite's own locks.
+  std::optional<FileLock> database_lock_;
   Database database_;
   std::optional<CommitStatements> sql_;
   std::uint64_t steps_ = 0;

@@ -47,6 +47,18 @@ TEST_F(ASqliteStore, IsForItsOwnerAlone) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
+TEST_F(ASqliteStore, HasOneWriterWhateverWayLeadsToIt) {
+  const auto store = OpenStore(path, kTestConfiguration);
+  const std::string link = folder.At("link.db");
+  fs::create_symlink(path, link);
+  const auto refused = [](const std::string& way) {
+    return MessageOf([&] { OpenStore(way, kTestConfiguration); });
+  };
+  EXPECT_THAT(refused(link), HasSubstr("another process is using the store"));
+  fs::remove(path + "-lock");
+  EXPECT_THAT(refused(path), HasSubstr("another process is using the store"));
+}
+
 TEST_F(ASqliteStore, KeepsTwoStates) {
   {
     const auto store = OpenStore(path, kTestConfiguration);

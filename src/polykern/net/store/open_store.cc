@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "polykern/core/error.h"
 #include "polykern/net/sqlite/sqlite_store.h"
 #include "polykern/net/store/memory_store.h"
 
@@ -14,6 +15,7 @@ namespace {
 /// What kind of store it is, and where. Another database is one more in the list; the first is for
 /// whatever names no other.
 std::pair<StoreKind, std::string> KindOf(const std::string& url) {
+  if (url.empty()) throw Error(OptionName("store") + " names no file");
   const std::array kinds = {SqliteStoreKind(), MemoryStoreKind()};
   for (const StoreKind& kind : kinds) {
     const std::string prefix = std::string(kind.scheme) + ":";

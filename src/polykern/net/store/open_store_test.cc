@@ -22,6 +22,10 @@ TEST(AStoresUrl, IsThePathOfAFileUnlessItNamesAScheme) {
   EXPECT_TRUE(std::filesystem::exists(folder.At("other:b.db")));
 }
 
+TEST(AStoresUrl, IsNotEmpty) {
+  EXPECT_EQ(MessageOf([] { OpenStore("", kTestConfiguration); }), "store names no file");
+}
+
 TEST(AStoresUrl, OfMemoryHasNoPlace) {
   EXPECT_THAT(MessageOf([] { OpenStore("memory:x", kTestConfiguration); }),
               HasSubstr("memory:x: a store in memory has no place"));
