@@ -19,8 +19,8 @@
 namespace polykern {
 namespace {
 
-/// Beside the state, which is replaced as a whole. None: no such file can be made, nor can the state
-/// be written.
+/// Beside the state, which is replaced as a whole. None: no such file can be made, nor can the
+/// state be written.
 std::optional<FileLock> HoldState(const std::string& path) {
   if (path.empty()) return {};
   std::error_code error;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/server/rounds_locked_internal.h"
 
 namespace polykern {
 namespace {
@@ -32,28 +33,6 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
 }
 
 }  // namespace
-
-/// Holds the mutex; wakes, without it, who has something to take or to write.
-class Rounds::Locked {
- public:
-  explicit Locked(Rounds& rounds) : rounds_(rounds), lock_(rounds.mutex_) {}
-  ~Locked() { Release(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
-  void Release() {
-    const auto woken = rounds_.links_.TakeWoken();
-    const bool work = rounds_.has_work_ && !rounds_.committing_;
-    lock_.unlock();
-    if (work) rounds_.work_changed_.notify_one();
-    for (const auto& peer : woken) peer->Wake();
-  }
-  void Reacquire() { lock_.lock(); }
-
- private:
-  Rounds& rounds_;
-  std::unique_lock<std::mutex> lock_;
-};
 
 Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options)
     : Rounds(algorithm, store, options, store.Contents()) {}
@@ -92,6 +71,10 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
     return session;
   }
   Log(name, "joined", "at step " + std::to_string(hello.next_step));
+  if (hello.next_step > published_.step() + 1) {
+    ahead_ = std::max(ahead_, hello.next_step);
+    Log(name, "ahead", StoreIsBehind(hello.next_step, published_.step()));
+  }
   auto number = members_.Find(name);
   if (!number) {
     number = members_.Enrol(name);
@@ -177,47 +160,6 @@ void Rounds::NoteClipped(Member& member, std::uint64_t labels) {
   Log(member.name, "clipped", "labels outside the target range; further ones are only counted");
 }
 
-/// Answers an update that breaks a rule, and sends away who has sent too many.
-void Rounds::Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now) {
-  const std::string& name = members_[*link.client].name;
-  ++counts_.rejected;
-  ++counts_.rejected_for[NameOf(broken.rule)];
-  Log(name, "rejected", broken.what());
-  link.Reply(Encode(Verdict{step, false, broken.what()}));
-  links_.Wake(link);
-  if (members_.Reject(*link.client, now)) Ban(name);
-}
-
-void Rounds::Broken(SessionId session, const std::string& why, Time now) {
-  const Locked locked(*this);
-  Link* const link = links_.Find(session);
-  if (link == nullptr || !link->client) return;
-  Reject(*link, published_.step(), {Rule::kMessage, why}, now);
-  if (!link->ending) End(*link, {Ending::Kind::kBroken, why});
-  SignalIfDue(now);
-}
-
-void Rounds::Broken(const std::string& name, const std::string& why, Time now) {
-  const Locked locked(*this);
-  ++counts_.rejected;
-  ++counts_.rejected_for[NameOf(Rule::kMessage)];
-  Log(name, "rejected", why);
-  if (members_.Reject(name, now)) Ban(name);
-}
-
-/// Its connection ends, if it has one.
-void Rounds::Ban(const std::string& name) {
-  Log(name, "banned", "after " + std::to_string(options_.most_violations) + " bad updates");
-  const auto number = members_.Find(name);
-  if (!number || !members_[*number].session) return;
-  End(*links_.Find(*members_[*number].session), {Ending::Kind::kBusy, kBanned});
-}
-
-bool Rounds::IsBanned(const std::string& name, Time now) const {
-  const std::lock_guard lock(mutex_);
-  return members_.IsBanned(name, now);
-}
-
 void Rounds::End(Link& link, const Ending& ending) {
   if (link.client) members_.Disconnect(*link.client);
   if (ending.kind == Ending::Kind::kBusy) {
@@ -232,17 +174,6 @@ void Rounds::Note(SessionId session, const ClientReport& report) {
   if (link != nullptr && link->client) members_[*link->client].report = report;
 }
 
-void Rounds::Refused(const std::string& name, const std::string& why) {
-  const Locked locked(*this);
-  ++counts_.refused;
-  Log(name, "refused", why);
-}
-
-void Rounds::Tell(const char* event, const std::string& detail) {
-  const Locked locked(*this);
-  Log("", event, detail);
-}
-
 void Rounds::Leave(SessionId session, Time now) {
   const Locked locked(*this);
   const Link* const link = links_.Find(session);
@@ -252,15 +183,6 @@ void Rounds::Leave(SessionId session, Time now) {
     members_.Disconnect(*link->client);
   }
   links_.Close(session);
-  SignalIfDue(now);
-}
-
-void Rounds::Expel(const std::string& name, const std::string& why, Time now) {
-  const Locked locked(*this);
-  const auto number = members_.Find(name);
-  if (!number || !members_[*number].session) return;
-  Log(name, "expelled", why);
-  End(*links_.Find(*members_[*number].session), {Ending::Kind::kRefused, why});
   SignalIfDue(now);
 }
 
@@ -392,6 +314,9 @@ RoundsStatus Rounds::status() const {
   status.learns_ranges = ranges_.has_value();
   status.answered = ranges_ ? ranges_->size() : counted_.size();
   members_.Describe(status);
+  if (status.trouble.empty() && ahead_ > status.step + 1) {
+    status.trouble = StoreIsBehind(ahead_, status.step);
+  }
   return status;
 }
 

@@ -135,6 +135,7 @@ class Rounds {
   Phase phase_ = Phase::kCollecting;
   std::vector<CountedUpdate> counted_;  // in the open step
   Time first_answer_{};                 // when the first of these came, or of the ranges
+  std::uint64_t ahead_ = 0;             // the first step that nobody has answered, as clients say
   RoundsStatus counts_;
 };
 

@@ -92,6 +92,22 @@ TEST_F(RoundsOfAFederation, EndTheConnectionOfWhoeverSendsNoiseOnAnother) {
   EXPECT_EQ(EndOf(a)->kind, Ending::Kind::kBusy);
 }
 
+TEST_F(RoundsOfAFederation, NoticeAStoreThatIsBehindItsClients) {
+  options_.quorum.count = 1;
+  options_.deadline = seconds(0);
+  Start();
+  Join("a", {.next_step = 1});  // its answer to step 0 may have died with the server
+  EXPECT_EQ(rounds_->status().trouble, "");
+  const TestClient b = Join("b", {.next_step = 3});
+  EXPECT_EQ(rounds_->status().trouble,
+            "step 2 was answered, and the store is at step 0: was it lost, or rolled back?");
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    Answer(b, step);
+    Write();
+  }
+  EXPECT_EQ(rounds_->status().trouble, "") << "it has caught up";
+}
+
 TEST_F(RoundsOfAFederation, CountWhatIsRejectedByTheRuleThatWasBroken) {
   options_.most_violations = 100;
   Start();

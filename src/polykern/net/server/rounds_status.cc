@@ -2,6 +2,11 @@
 
 namespace polykern {
 
+std::string StoreIsBehind(std::uint64_t next, std::uint64_t step) {
+  return "step " + std::to_string(next - 1) + " was answered, and the store is at step " +
+         std::to_string(step) + ": was it lost, or rolled back?";
+}
+
 std::string NameOf(Rule rule) {
   switch (rule) {
     case Rule::kStep:

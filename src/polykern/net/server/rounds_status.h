@@ -34,10 +34,15 @@ struct RoundsStatus {
   std::size_t reporting = 0;                               ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
-  std::string trouble = {};           ///< why nothing is being written for now: no room on the disk
+  /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the
+  /// store, which was lost or rolled back.
+  std::string trouble = {};
   /// Why no step can ever be committed again: the server must stop.
   std::optional<Error> failure = {};
 };
+
+/// In words: clients have answered all steps before `next`, which the store knows nothing of.
+std::string StoreIsBehind(std::uint64_t next, std::uint64_t step);
 
 /// A rule in a word, for metrics.
 std::string NameOf(Rule rule);
