@@ -35,10 +35,6 @@ class IntervalTracker {
 
   double coverage() const { return coverage_; }
 
-  /// All of it as numbers, and back with every bit. Load throws Error for numbers of no tracker.
-  std::array<double, 4> Save() const { return {coverage_, scale_, factor_, taken_}; }
-  static IntervalTracker Load(std::span<const double> saved);
-
  private:
   double coverage_;
   double scale_ = 0;   // s

@@ -111,22 +111,6 @@ TEST(Interval, RecoversFromErrorsThatWereZeroForLong) {
   EXPECT_LT(missed, 250);  // 100, and some 90 to come back by a factor of e^7
 }
 
-TEST(Interval, GoesOnFromItsNumbersWithTheSameBits) {
-  const auto errors = Errors(200, [](double at) { return 1 + at; });
-  IntervalTracker whole(0.8);
-  IntervalTracker stopped(0.8);
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (i % 50 == 0) stopped = IntervalTracker::Load(stopped.Save());
-    EXPECT_EQ(whole.radius(), stopped.radius());
-    whole.Take(errors[i]);
-    stopped.Take(errors[i]);
-  }
-  EXPECT_EQ(whole.Save(), stopped.Save());
-  EXPECT_THROW(IntervalTracker::Load(std::vector<double>{0.8, 1, 1}), Error);
-  EXPECT_THROW(IntervalTracker::Load(std::vector<double>{0.8, 1, std::nan(""), 1}), Error);
-  EXPECT_THROW(IntervalTracker::Load(std::vector<double>{8, 1, 1, 1}), Error);
-}
-
 TEST(Interval, RefusesACoverageThatNoIntervalHas) {
   for (const double coverage : {0.0, 1.0, -0.5, 90.0, std::nan("")}) {
     EXPECT_THROW(IntervalTracker{coverage}, Error) << coverage;
