@@ -112,8 +112,8 @@ class Simulation {
   void Receive(const Updates& updates, std::size_t worker);
   void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
              const Updates& updates, Totals& totals);
-  void ScoreInterval(std::size_t client, std::size_t at, double error,
-                     std::optional<double> radius, Totals& totals);
+  void ScoreInterval(std::size_t client, std::size_t at, double error, std::optional<double> radius,
+                     Totals& totals);
   void SumOverWorkers();
   void Exchange(const std::string& failure);
   void Record();

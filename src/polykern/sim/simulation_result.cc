@@ -180,8 +180,8 @@ void Simulation::Load(std::span<const double> saved) {
   const std::size_t steps = options_.coverage ? step : 0;
   const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
   // The model's size may change from step to step: its Load knows.
-  const std::size_t others = kHead + 2 * step + state + scores + steps + intervals +
-                             2 * forecasts_.size();
+  const std::size_t others =
+      kHead + 2 * step + state + scores + steps + intervals + 2 * forecasts_.size();
   if (step > saved.size() || saved.size() < others) fail();
   const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
