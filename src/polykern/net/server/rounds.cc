@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "polykern/core/error.h"
-#include "polykern/net/server/rounds_locked_internal.h"
 
 namespace polykern {
 namespace {

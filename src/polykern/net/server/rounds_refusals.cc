@@ -1,7 +1,7 @@
 // Whom rounds do not listen to, and what becomes of what breaks a rule.
 #include <string>
 
-#include "polykern/net/server/rounds_locked_internal.h"
+#include "polykern/net/server/rounds.h"
 
 namespace polykern {
 
