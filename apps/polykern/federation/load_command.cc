@@ -141,11 +141,9 @@ void Execute(const LoadCommandOptions& o) {
     load.server = o.server;
   }
   const std::size_t before = server ? server->Memory() : 0;
-  const auto began = std::chrono::steady_clock::now();
   Load clients(load);
   Surroundings around;
-  around.connecting =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  around.connecting = clients.connecting().count();
   clients.WaitForSteps(1);
   clients.Measure(Milliseconds(o.warm_up));
   const double server_before = server ? server->Work() : 0;

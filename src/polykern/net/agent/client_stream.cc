@@ -48,6 +48,7 @@ class ClientStream::Session final : public Loop::Member,
         socket_(loop.io()) {}
 
   void Begin(std::string hello) {
+    began_ = Loop::Clock::now();
     waiting_ = std::move(hello);
     loop_.Add(shared_from_this());
     resolver_.async_resolve(
@@ -154,7 +155,7 @@ class ClientStream::Session final : public Loop::Member,
   ClientStream::Handler* handler_;  // null: it is over
   tcp::resolver resolver_;
   tcp::socket socket_;  // until there is a connection
-  const Loop::Clock::time_point began_ = Loop::Clock::now();
+  Loop::Clock::time_point began_;
   std::shared_ptr<WebSocket> connection_;
   std::optional<std::string> waiting_;
   std::optional<std::string> low_priority_;

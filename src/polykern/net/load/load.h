@@ -39,6 +39,9 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
+  /// From the first connection that was begun until the last client was welcomed.
+  std::chrono::duration<double> connecting() const { return connecting_; }
+
   /// Waits until so many more steps have ended for every client.
   void WaitForSteps(std::uint64_t steps);
   LoadFigures Measure(std::chrono::milliseconds time);
@@ -49,6 +52,7 @@ class Load {
   void End();
 
   const LoadOptions options_;
+  std::chrono::duration<double> connecting_{};
   std::unique_ptr<LoadShared> shared_;
   std::vector<std::unique_ptr<LoadClient>> clients_;
   std::unique_ptr<Loop> loop_;  // last: ends first

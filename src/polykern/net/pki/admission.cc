@@ -135,6 +135,7 @@ AdmissionResult Admission::Check(const std::string& certificate) {
     result.reason = "the certificate's common name is not a client's name";
   } else {
     result.name = name;
+    result.valid_until = SecondsOf(X509_get0_notAfter(peer.get()));
   }
   return result;
 }

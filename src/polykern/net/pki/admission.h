@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -8,9 +9,11 @@ namespace polykern {
 
 /// Whether a peer may come in, and as whom.
 struct AdmissionResult {
-  std::string name;    ///< the client's identity; empty: it may not come in
-  std::string serial;  ///< of its certificate, if that can be read
-  std::string reason;  ///< why it may not come in: one line, for the log and the client
+  std::string name = {};    ///< the client's identity; empty: it may not come in
+  std::string serial = {};  ///< of its certificate, if that can be read
+  std::string reason = {};  ///< why it may not come in: one line, for the log and the client
+  /// The end of its certificate, in seconds since 1970, if it has one and may come in.
+  std::int64_t valid_until = std::numeric_limits<std::int64_t>::max();
 
   bool good() const { return !name.empty(); }
 };

@@ -13,12 +13,6 @@
 namespace polykern {
 namespace {
 
-std::int64_t Seconds(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
-  return timegm(&parts);
-}
-
 /// What a host's name and a client's may be made of.
 bool IsPlainName(std::string_view name, std::size_t longest) {
   const auto good = [](char c) {
@@ -30,6 +24,12 @@ bool IsPlainName(std::string_view name, std::size_t longest) {
 }
 
 }  // namespace
+
+std::int64_t SecondsOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
+  return timegm(&parts);
+}
 
 void Require(bool good) {
   if (good) return;
@@ -97,8 +97,8 @@ CertificateFacts ReadCertificate(const std::string& pem, const std::string& what
   const CertificatePtr certificate = NeedCertificate(pem, what);
   CertificateFacts facts{.name = CommonName(certificate.get()),
                          .serial = SerialText(X509_get0_serialNumber(certificate.get())),
-                         .valid = {Seconds(X509_get0_notBefore(certificate.get())),
-                                   Seconds(X509_get0_notAfter(certificate.get()))},
+                         .valid = {SecondsOf(X509_get0_notBefore(certificate.get())),
+                                   SecondsOf(X509_get0_notAfter(certificate.get()))},
                          .hosts = {}};
   const OpenSslPtr<GENERAL_NAMES, GENERAL_NAMES_free> names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
@@ -132,7 +132,7 @@ RevocationList ReadRevocationList(const std::string& pem, const std::string& aut
   for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
     const X509_REVOKED* const entry = sk_X509_REVOKED_value(entries, i);
     list.revoked.push_back({SerialText(X509_REVOKED_get0_serialNumber(entry)),
-                            Seconds(X509_REVOKED_get0_revocationDate(entry))});
+                            SecondsOf(X509_REVOKED_get0_revocationDate(entry))});
   }
   const IntegerPtr number(static_cast<ASN1_INTEGER*>(
       X509_CRL_get_ext_d2i(crl.get(), NID_crl_number, nullptr, nullptr)));

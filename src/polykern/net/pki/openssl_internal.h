@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ void Require(bool good);
 /// passphrase is none, too.
 KeyPtr ParseKey(const std::string& pem, const std::string& what);
 CertificatePtr NeedCertificate(const std::string& pem, const std::string& what);
+
+/// Since 1970; 0 if it is no time.
+std::int64_t SecondsOf(const ASN1_TIME* time);
 
 bool IsAddress(const std::string& host);
 std::string SerialText(const ASN1_INTEGER* serial);

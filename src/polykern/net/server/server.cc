@@ -263,12 +263,10 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   AdmissionResult WhoIs(ServerCall& call, const std::string& name) {
     if (admission_) {
       call.certificate = call.PeerCertificate();
-      AdmissionResult who = admission_->Check(call.certificate);
-      if (who.good()) call.valid_until = ReadCertificate(call.certificate, "it").valid.until;
-      return who;
+      return admission_->Check(call.certificate);
     }
-    if (IsClientName(name)) return {name, "", ""};
-    return {"", "", std::string("a client must say its name in ") + kNameField};
+    if (IsClientName(name)) return {.name = name};
+    return {.reason = std::string("a client must say its name in ") + kNameField};
   }
 
   void Note(const std::string& news) {
@@ -291,7 +289,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
         if (call->SilentSince(now - options_.hello_time)) {
           call->EndSoon({Kind::kSilent, "no hello came"});
         }
-        if (call->valid_until < std::time(nullptr)) PutOut(*call, now);
+        if (call->who.valid_until < std::time(nullptr)) PutOut(*call, now);
       }
       TellOfTheDoor(told);
       const bool starved = IsStarved();

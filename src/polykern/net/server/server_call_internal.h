@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,7 +51,6 @@ class ServerCall final : public WebSocket::Handler,
   /// What the doorkeeper found out, before anybody else sees the call.
   AdmissionResult who = {};
   std::string certificate = {};
-  std::int64_t valid_until = std::numeric_limits<std::int64_t>::max();
 
   // One of these follows Opened.
 
