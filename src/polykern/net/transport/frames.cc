@@ -23,7 +23,7 @@ bool IsControl(Opcode opcode) {
 
 /// `offset`: of the first byte in its frame.
 void ApplyMask(char* bytes, std::size_t count, std::array<char, 4> mask, std::size_t offset) {
-  std::ranges::rotate(mask, mask.begin() + static_cast<std::ptrdiff_t>(offset % 4));
+  std::rotate(mask.begin(), mask.begin() + static_cast<std::ptrdiff_t>(offset % 4), mask.end());
   std::uint32_t four = 0;
   std::memcpy(&four, mask.data(), 4);
   const std::uint64_t eight = four | std::uint64_t{four} << 32;
