@@ -59,7 +59,8 @@ WebSocket::WebSocket(Loop& loop, Socket socket, const TlsContext& tls,
                 std::move(host), std::move(name)) {}
 
 void WebSocket::Start() {
-  loop_.Add(shared_from_this());
+  const std::shared_ptr<WebSocket> self = shared_from_this();  // it may end in here
+  loop_.Add(self);
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);

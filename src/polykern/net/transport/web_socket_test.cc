@@ -242,6 +242,20 @@ TEST_F(AWebSocket, OutlivesAPeerThatGoesWhileItWrites) {
   EXPECT_EQ(echo_->WaitForEnd().kind, Kind::kLost);
 }
 
+TEST_F(AWebSocket, MayEndWhileItStarts) {
+  tcp::acceptor acceptor(io_, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  tcp::socket socket(loop_.io());
+  socket.connect(acceptor.local_endpoint());
+  acceptor.accept(peer_);
+  Write("HTTP/1.1 400 Bad Request\r\n\r\n");  // before it was asked for anything
+  loop_.Post([this, socket = std::move(socket)]() mutable {
+    echo_->connection = std::make_shared<WebSocket>(loop_, std::move(socket), nullptr, options_,
+                                                    echo_, "h", "mill");
+    echo_->connection->Start();
+  });
+  EXPECT_EQ(echo_->WaitForEnd().kind, Kind::kNotOurs);
+}
+
 TEST_F(AWebSocket, EndsWithItsLoop) {
   Open();
   loop_.Stop();
