@@ -21,6 +21,7 @@ enum class Purpose : std::uint64_t {
   kOwnKernels = 9,      ///< the kernels that a client holds in a step; a: client, b: step
   kNetwork = 10,        ///< a neural network's weights at the start
   kLocalFeatures = 11,  ///< the seed of the private experts' features
+  kNoise = 12,          ///< the noise of simulated releases; a: kind of sums, b: release
   kTest = 99,           ///< tests
 };
 
