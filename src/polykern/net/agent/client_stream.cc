@@ -1,4 +1,3 @@
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -91,7 +90,15 @@ class ClientStream::Session final : public Loop::Member,
     }
   }
 
-  void Opened(const std::string&) override { SendNext(); }
+  void Opened(const std::string&) override {
+    const std::string why =
+        options_.judge != nullptr ? options_.judge(connection_->PeerCertificate()) : "";
+    if (why.empty()) {
+      SendNext();
+    } else {
+      connection_->End({Kind::kRefused, why});
+    }
+  }
   void Received(std::string message) override {
     if (!handler_->Received(message)) connection_->End({Kind::kFinished, "of no use"});
   }
@@ -120,7 +127,8 @@ class ClientStream::Session final : public Loop::Member,
 
   void Open() {
     const WebSocketOptions options{
-        .longest_message = std::numeric_limits<int>::max(),
+        .target = options_.target,
+        .longest_message = options_.longest_message,
         .opening_time = kConnectTime,
         .keepalive = options_.keepalive,
     };

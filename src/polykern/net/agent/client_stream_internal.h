@@ -1,11 +1,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "polykern/net/ending.h"
+#include "polykern/net/transport/http_head.h"
 #include "polykern/net/transport/loop.h"
 #include "polykern/net/transport/tls.h"
 
@@ -16,6 +20,11 @@ struct ClientStreamOptions {
   TlsContext tls = nullptr;  ///< null: none
   std::string name = {};     ///< who this is, for a server that asks for no certificate
   std::chrono::milliseconds keepalive{10'000};
+  const char* target = kJoinTarget;  ///< where the server's WebSockets are opened
+  std::size_t longest_message = std::numeric_limits<int>::max();  ///< that it may send
+  /// Before anything is sent: why this certificate (PEM) of the server is not good enough; empty:
+  /// it is. On the loop's thread. Null: TLS has seen to it.
+  std::function<std::string(const std::string& certificate)> judge = nullptr;
 };
 
 /// One connection of a client to its server, from the hello to the end. Any thread may call

@@ -26,6 +26,7 @@
 #include "polykern/net/server/openings.h"
 #include "polykern/net/server/server_call_internal.h"
 #include "polykern/net/transport/http_head.h"
+#include "polykern/net/transport/listen.h"
 
 namespace polykern {
 namespace {
@@ -146,21 +147,10 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   bool IsStarved() const { return Now().time_since_epoch().count() < starved_until_; }
 
   void Listen() {
-    const std::size_t colon = options_.listen.rfind(':');
-    std::string host = options_.listen.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     boost::asio::io_context& io = loops_[0]->io();
-    try {
-      const auto found = tcp::resolver(io).resolve(host, options_.listen.substr(colon + 1),
-                                                   tcp::resolver::passive);
-      acceptor_.emplace(io, found.begin()->endpoint(), true);
-    } catch (const boost::system::system_error&) {
-      throw Error("cannot listen on " + options_.listen +
-                  "; is the address right, and the port free?");
-    }
+    acceptor_.emplace(ListenOn(io, options_.listen));
     pause_.emplace(io);
-    address_ =
-        options_.listen.substr(0, colon) + ":" + std::to_string(acceptor_->local_endpoint().port());
+    address_ = AddressOf(*acceptor_, options_.listen);
     loops_[0]->Post([this] { Accept(); });
   }
 

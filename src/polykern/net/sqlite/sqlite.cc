@@ -5,7 +5,8 @@
 
 namespace polykern {
 
-Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
+Database::Database(std::string path, Mode mode, std::string what)
+    : path_(std::move(path)), what_(std::move(what)) {
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -47,9 +48,10 @@ void Database::Fail(int code) {
   }
   switch (primary) {
     case SQLITE_NOTADB:
-      throw Error(path_ + ": is not a store of polykern; name another file");
+      throw Error(path_ + ": is not a " + what_ + " of polykern; name another file");
     case SQLITE_CORRUPT:
-      throw Error(path_ + ": the store is damaged (" + words + "); put back the last copy of it");
+      throw Error(path_ + ": the " + what_ + " is damaged (" + words +
+                  "); put back the last copy of it");
     case SQLITE_CANTOPEN:
       throw Error(path_ + ": cannot be opened; check the path and its permissions");
     case SQLITE_READONLY:
@@ -57,9 +59,9 @@ void Database::Fail(int code) {
       throw Error(path_ + ": cannot be written; run it as the owner, or name another place");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(path_ + ": another process is using the store; stop it, or try again");
+      throw Error(path_ + ": another process is using the " + what_ + "; stop it, or try again");
     default:
-      throw Error(path_ + ": the store failed (" + words + "); check the disk");
+      throw Error(path_ + ": the " + what_ + " failed (" + words + "); check the disk");
   }
 }
 

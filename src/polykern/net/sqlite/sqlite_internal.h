@@ -10,11 +10,20 @@
 
 namespace polykern {
 
+/// SQLite has signed integers alone.
+inline std::int64_t Signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+inline std::uint64_t Unsigned(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
 /// SQLite with owners and exceptions. Failures throw Error, or DiskFull, with the file's path.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
-  Database(std::string path, Mode mode);
+  /// `what` it is, in the words of messages.
+  Database(std::string path, Mode mode, std::string what = "store");
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -26,9 +35,11 @@ class Database {
 
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
+  const std::string& what() const { return what_; }
 
  private:
   std::string path_;
+  std::string what_;
   sqlite3* handle_ = nullptr;
 };
 

@@ -3,44 +3,18 @@
 #include <algorithm>
 #include <cassert>
 #include <ctime>
-#include <filesystem>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "polykern/core/error.h"
 #include "polykern/io/checksum.h"
-#include "polykern/io/file_lock.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/sqlite/store_format_internal.h"
 
 namespace polykern {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Held by the one that writes; readers do not need it.
-FileLock Hold(const std::string& file, const std::string& path) {
-  FileLock lock(file);
-  if (lock.state() == FileLock::State::kHeld) return lock;
-  throw Error(path + ": another process is using the store; stop it first");
-}
-
-/// A file of its own, beside the database that the path leads to, whatever links are on the way.
-FileLock HoldForWriting(const std::string& path) {
-  std::error_code error;
-  const fs::path real = fs::weakly_canonical(path, error);
-  return Hold((error ? path : real.string()) + "-lock", path);
-}
-
-/// Closed to others from its first byte: SQLite's own files get the same mode.
-void MakePrivate(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor >= 0) close(descriptor);
-}
 
 /// What a step runs, prepared once.
 struct CommitStatements {
@@ -60,18 +34,8 @@ struct CommitStatements {
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, const StoreConfiguration* configuration)
-      : lock_(HoldForWriting(path)),
-        database_((Prepare(path, configuration), path), Database::Mode::kWrite) {
-    CheckStore(database_, configuration != nullptr);
-    database_lock_.emplace(Hold(path, path));
-    // Large pages: a state of megabytes takes fewer writes. Then the log file, a wait for the disk
-    // with every commit, and half a MiB of pages in memory: what is written is seldom read again.
-    database_.Run(
-        "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-        "PRAGMA cache_size = -512; PRAGMA foreign_keys = ON");
-    if (database_.Number("PRAGMA user_version") == 0) Create(*configuration);
+      : file_(path, "store", kStoreFormat, FillWith(configuration)), database_(*file_) {
     if (configuration != nullptr) CheckConfiguration(*configuration);
-    sql_.emplace(database_);
     steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
     clients_ = Unsigned(database_.Number("SELECT count(*) FROM client"));
   }
@@ -138,13 +102,9 @@ class SqliteStore final : public Store {
   }
 
  private:
-  static void Prepare(const std::string& path, const StoreConfiguration* configuration) {
-    if (configuration == nullptr) {
-      std::error_code error;
-      if (!fs::exists(path, error)) throw Error(path + ": there is no store here; check the path");
-    } else {
-      MakePrivate(path);
-    }
+  static std::function<void(Database&)> FillWith(const StoreConfiguration* configuration) {
+    if (configuration == nullptr) return nullptr;
+    return [configuration](Database& database) { WriteConfiguration(database, *configuration); };
   }
 
   /// Takes over another configuration if nobody has used the store yet.
@@ -162,25 +122,16 @@ class SqliteStore final : public Store {
     transaction.Commit();
   }
 
-  void Create(const StoreConfiguration& configuration) {
-    Transaction transaction(database_);
-    database_.Run(kStoreSchema);
-    WriteConfiguration(configuration);
-    database_.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
-    database_.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
-    transaction.Commit();
-  }
+  // Inside a transaction:
 
-  void WriteConfiguration(const StoreConfiguration& configuration) {
-    Statement insert(database_, "INSERT INTO configuration VALUES(?, ?)");
+  static void WriteConfiguration(Database& database, const StoreConfiguration& configuration) {
+    Statement insert(database, "INSERT INTO configuration VALUES(?, ?)");
     for (const auto& [key, value] : configuration) insert.Bind(1, key).Bind(2, value).Run();
   }
 
-  // Inside a transaction:
-
   void ReplaceConfiguration(const StoreConfiguration& configuration) {
     database_.Run("DELETE FROM configuration");
-    WriteConfiguration(configuration);
+    WriteConfiguration(database_, configuration);
   }
 
   void WriteClients(std::span<const std::string> names, std::int64_t now) {
@@ -198,21 +149,21 @@ class SqliteStore final : public Store {
     const std::int64_t steps = Signed(step.steps);
     const auto bytes = std::as_bytes(step.state);
     const auto sum = Sha256(bytes);
-    sql_->insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
+    sql_.insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
     // The newest two stay: this one and the one before.
-    sql_->delete_state.Bind(1, Signed(steps_)).Run();
-    sql_->insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
+    sql_.delete_state.Bind(1, Signed(steps_)).Run();
+    sql_.insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
     for (const CountedUpdate& update : step.counted) {
       assert(update.step < step.steps);
-      sql_->accept.Bind(1, Signed(update.client))
+      sql_.accept.Bind(1, Signed(update.client))
           .Bind(2, now)
           .Bind(3, Signed(update.step + 1))
           .Run();
     }
     for (const Rejections& rejected : step.rejected) {
-      sql_->reject.Bind(1, Signed(rejected.client)).Bind(2, Signed(rejected.count)).Run();
+      sql_.reject.Bind(1, Signed(rejected.client)).Bind(2, Signed(rejected.count)).Run();
     }
-    sql_->delete_steps.Bind(1, steps - kKeptRecords).Run();
+    sql_.delete_steps.Bind(1, steps - kKeptRecords).Run();
   }
 
   void WriteEvents(std::span<const StoredEvent> events) {
@@ -226,12 +177,9 @@ class SqliteStore final : public Store {
     trim.Bind(1, kKeptRecords).Run();
   }
 
-  FileLock lock_;
-  // The database itself, in case that file is removed. Closed after the database: to close any
-  // descriptor of it drops SQLite's own locks.
-  std::optional<FileLock> database_lock_;
-  Database database_;
-  std::optional<CommitStatements> sql_;
+  OwnedDatabase file_;
+  Database& database_;
+  CommitStatements sql_{database_};
   std::uint64_t steps_ = 0;
   std::uint64_t clients_ = 0;
 };

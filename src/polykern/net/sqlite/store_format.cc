@@ -9,37 +9,6 @@
 
 namespace polykern {
 
-namespace {
-
-bool IsEmpty(Database& database) {
-  return database.Number("PRAGMA application_id") == 0 &&
-         database.Number("PRAGMA user_version") == 0 &&
-         database.Number("SELECT count(*) FROM sqlite_schema") == 0;
-}
-
-}  // namespace
-
-void CheckStore(Database& database, bool empty_is_good) {
-  if (empty_is_good && IsEmpty(database)) return;
-  const std::string& path = database.path();
-  const std::int64_t application = database.Number("PRAGMA application_id");
-  const std::int64_t version = database.Number("PRAGMA user_version");
-  if (application != kStoreApplication || version < 1) {
-    throw Error(path + ": is not a store of polykern; name another file");
-  }
-  if (version > kStoreVersion) {
-    throw Error(path + ": the store has version " + std::to_string(version) +
-                ", made by a newer polykern; this one knows " + std::to_string(kStoreVersion) +
-                "; upgrade this polykern");
-  }
-  Statement check(database, "PRAGMA quick_check(1)");
-  if (!check.Next() || check.Text(0) != "ok") {
-    std::string found = check.Text(0);
-    for (char& c : found) c = c == '\n' ? ' ' : c;
-    throw Error(path + ": the store is damaged (" + found + "); put back the last copy of it");
-  }
-}
-
 StoreConfiguration ReadConfiguration(Database& database) {
   StoreConfiguration configuration;
   Statement query(database, "SELECT key, value FROM configuration");
@@ -108,7 +77,7 @@ StoreContents ReadSqliteStore(const std::string& path) {
   }
   Database database(path, Database::Mode::kRead);
   const Snapshot snapshot(database);
-  CheckStore(database, false);
+  CheckFormat(database, kStoreFormat, false);
   return ReadContents(database);
 }
 
@@ -117,7 +86,7 @@ bool HasSqliteStore(const std::string& path) {
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size == 0) return false;
   Database database(path, Database::Mode::kRead);
-  return !IsEmpty(database);
+  return !IsEmptyDatabase(database);
 }
 
 }  // namespace polykern

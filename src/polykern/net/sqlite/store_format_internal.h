@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "polykern/net/sqlite/sqlite_internal.h"
+#include "polykern/net/sqlite/sqlite_file_internal.h"
 #include "polykern/net/store/store.h"
 
 namespace polykern {
@@ -29,16 +29,7 @@ constexpr const char* kStoreSchema = R"(
                      event TEXT NOT NULL, detail TEXT NOT NULL);
 )";
 
-inline std::int64_t Signed(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-inline std::uint64_t Unsigned(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
-/// Throws Error unless it is a store that this version understands and that is not damaged. Empty
-/// databases, with no table yet, pass if they may.
-void CheckStore(Database& database, bool empty_is_good);
+constexpr SqliteFormat kStoreFormat{kStoreApplication, kStoreVersion, kStoreSchema};
 
 StoreConfiguration ReadConfiguration(Database& database);
 /// Throws Error if the newest state is damaged.

@@ -100,10 +100,10 @@ std::optional<HttpHead> TakeAnswerHead(std::string& bytes) {
   return head;
 }
 
-std::string OpeningRequest(const std::string& host, const std::string& key,
-                           const std::string& name) {
+std::string OpeningRequest(const std::string& target, const std::string& host,
+                           const std::string& key, const std::string& name) {
   std::string request =
-      std::string("GET ") + kJoinTarget + " HTTP/1.1\r\nHost: " + host +
+      "GET " + target + " HTTP/1.1\r\nHost: " + host +
       "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: " + key +
       "\r\nSec-WebSocket-Version: 13\r\n";
   if (!name.empty()) request += std::string(kNameField) + ": " + name + "\r\n";

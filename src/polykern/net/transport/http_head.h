@@ -8,6 +8,7 @@ namespace polykern {
 /// The heads of HTTP/1.1 requests and answers: how a WebSocket is opened (RFC 6455, section 4), and
 /// all that the metrics need. Pure functions, but for NewWebSocketKey.
 
+/// Where a federation's clients open theirs.
 inline constexpr const char* kJoinTarget = "/polykern";
 /// Without TLS, where a client says its name.
 inline constexpr const char* kNameField = "polykern-client";
@@ -28,8 +29,8 @@ std::optional<HttpHead> TakeRequestHead(std::string& bytes);
 std::optional<HttpHead> TakeAnswerHead(std::string& bytes);
 
 /// A request to open a WebSocket. `name` may be empty.
-std::string OpeningRequest(const std::string& host, const std::string& key,
-                           const std::string& name);
+std::string OpeningRequest(const std::string& target, const std::string& host,
+                           const std::string& key, const std::string& name);
 std::string OpeningAnswer(const std::string& key);
 /// A whole answer, after which the connection ends.
 std::string HttpAnswer(unsigned status, const std::string& type, const std::string& body);

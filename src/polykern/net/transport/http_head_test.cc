@@ -17,7 +17,7 @@ TEST(WebSocketKeys, AreAcceptedAsTheStandardsExample) {  // RFC 6455, section 1.
 }
 
 TEST(HttpHeads, AreTakenOffTheFrontOnceTheyAreWhole) {
-  std::string bytes = OpeningRequest("example.org", "KEY", "mill");
+  std::string bytes = OpeningRequest(kJoinTarget, "example.org", "KEY", "mill");
   const std::string whole = bytes + "rest";
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     std::string part = whole.substr(0, size);
@@ -51,7 +51,7 @@ TEST(HttpHeads, OfAnswersSayWhetherTheyAccept) {
 }
 
 TEST(HttpHeads, UpgradeOnlyAsTheStandardSays) {
-  const std::string good = OpeningRequest("h", "KEY", "");
+  const std::string good = OpeningRequest(kJoinTarget, "h", "KEY", "");
   const auto upgrades = [&](const std::string& from, const std::string& to) {
     std::string bytes = good;
     bytes.replace(bytes.find(from), from.size(), to);

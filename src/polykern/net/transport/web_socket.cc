@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include "polykern/core/error.h"
-#include "polykern/net/transport/http_head.h"
 
 namespace polykern {
 namespace {
@@ -83,7 +82,7 @@ void WebSocket::Secure() {
   state_ = State::kOpening;
   if (side_ == Side::kClient) {
     key_ = NewWebSocketKey();
-    raw_ = OpeningRequest(host_, key_, name_);
+    raw_ = OpeningRequest(options_.target, host_, key_, name_);
     Flush();
   }
   if (state_ != State::kClosed) Read();
@@ -158,15 +157,15 @@ void WebSocket::TakeHead(std::string_view bytes) {
 }
 
 void WebSocket::TakeRequest(const HttpHead& head) {
-  if (head.target == kJoinTarget && head.upgrades) {
+  if (head.target == options_.target && head.upgrades) {
     raw_ = OpeningAnswer(head.key);
     Open(head.name);
     return;
   }
-  const bool wrong = head.target != kJoinTarget;
-  const std::string why = wrong
-                              ? "there is no such page; clients join at " + std::string(kJoinTarget)
-                              : "clients join with a WebSocket";
+  const bool wrong = head.target != options_.target;
+  const std::string why =
+      wrong ? "there is no such page; clients join at " + std::string(options_.target)
+            : "clients join with a WebSocket";
   raw_ = HttpAnswer(wrong ? 404 : 426, "text/plain; charset=utf-8", why + "\n");
   ending_ = {Kind::kBroken, why};
   finish_when_sent_ = true;

@@ -11,13 +11,15 @@
 
 #include "polykern/net/ending.h"
 #include "polykern/net/transport/frames.h"
+#include "polykern/net/transport/http_head.h"
 #include "polykern/net/transport/loop.h"
 #include "polykern/net/transport/tls.h"
 
 namespace polykern {
 
 struct WebSocketOptions {
-  std::size_t longest_message = 0;  ///< that the other side may send
+  const char* target = kJoinTarget;  ///< where it is opened; both sides must mean the same
+  std::size_t longest_message = 0;   ///< that the other side may send
   /// From the first byte until messages can be sent.
   std::chrono::milliseconds opening_time{10'000};
   /// A silent peer is asked after this time whether it is there, and has as long to answer; one
@@ -88,8 +90,8 @@ class WebSocket final : public Loop::Member, public std::enable_shared_from_this
   void ReadLater();
   void Take(std::string_view bytes);
   void TakeHead(std::string_view bytes);
-  void TakeRequest(const struct HttpHead& head);
-  void TakeAnswer(const struct HttpHead& head);
+  void TakeRequest(const HttpHead& head);
+  void TakeAnswer(const HttpHead& head);
   void TakeFrames(std::string_view bytes);
   void TakeControl(Frame frame);
   void Broke(const std::string& why);

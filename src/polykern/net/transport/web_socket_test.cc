@@ -95,7 +95,7 @@ class AWebSocket : public testing::Test {
   }
   void Open() {
     Start();
-    Write(OpeningRequest("h", "KEY", "mill"));
+    Write(OpeningRequest(kJoinTarget, "h", "KEY", "mill"));
     EXPECT_EQ(Read(OpeningAnswer("KEY").size()), OpeningAnswer("KEY"));
   }
   /// False: the connection has ended.
@@ -146,7 +146,7 @@ TEST_F(AWebSocket, CarriesMessagesAndIsClosedByEitherSide) {
 
 TEST_F(AWebSocket, TakesFramesThatComeWithTheRequest) {
   Start();
-  Write(OpeningRequest("h", "KEY", "") + Masked(Opcode::kBinary, "early") +
+  Write(OpeningRequest(kJoinTarget, "h", "KEY", "") + Masked(Opcode::kBinary, "early") +
         Masked(Opcode::kClose, ""));
   Read(OpeningAnswer("KEY").size());
   EXPECT_EQ(ReadFrames().at(0).payload, "early");

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+namespace polykern {
+
+/// Listens on HOST:PORT. Throws Error if that cannot be.
+boost::asio::ip::tcp::acceptor ListenOn(boost::asio::io_context& io, const std::string& address);
+
+/// The same address, with the port it got.
+std::string AddressOf(const boost::asio::ip::tcp::acceptor& acceptor, const std::string& address);
+
+}  // namespace polykern
