@@ -10,7 +10,6 @@
 
 #include "polykern/core/error.h"
 #include "polykern/io/files.h"
-#include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/openssl_internal.h"
 
 namespace polykern {
@@ -42,29 +41,75 @@ std::string Words(int code) {
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return "the certificate is not from this federation's authority";
-    case X509_V_ERR_INVALID_PURPOSE:
-      return "the certificate is not one for clients";
     default:
       return std::string("the certificate is not good: ") + X509_verify_cert_error_string(code);
   }
 }
 
 /// What certificates are verified against.
-StorePtr MakeTrust(const std::string& authority, const std::string& revocations) {
+StorePtr MakeTrust(const std::string& authority) {
   StorePtr trust(X509_STORE_new());
-  const CertificatePtr root = ParseCertificate(authority);
-  const CrlPtr crl = ParseCrl(revocations);
-  if (trust == nullptr || root == nullptr || crl == nullptr ||
-      X509_STORE_add_cert(trust.get(), root.get()) != 1 ||
-      X509_STORE_add_crl(trust.get(), crl.get()) != 1 ||
-      X509_STORE_set_flags(trust.get(), X509_V_FLAG_CRL_CHECK | X509_V_FLAG_X509_STRICT) != 1 ||
-      X509_STORE_set_purpose(trust.get(), X509_PURPOSE_SSL_CLIENT) != 1) {
-    throw Error("the authority and its revocation list cannot be used");
-  }
+  const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
+  Require(trust != nullptr && X509_STORE_add_cert(trust.get(), root.get()) == 1 &&
+          X509_STORE_set_flags(trust.get(), X509_V_FLAG_X509_STRICT) == 1);
   return trust;
 }
 
+void AddRevocations(X509_STORE* trust, const std::string& revocations) {
+  const CrlPtr crl = ParseCrl(revocations);
+  if (crl == nullptr || X509_STORE_add_crl(trust, crl.get()) != 1 ||
+      X509_STORE_set_flags(trust, X509_V_FLAG_CRL_CHECK) != 1) {
+    throw Error("the authority's revocation list cannot be used");
+  }
+}
+
+/// X509_V_OK, or what is wrong.
+int Verify(X509_STORE* trust, X509* peer) {
+  const ContextPtr context(X509_STORE_CTX_new());
+  if (context == nullptr || X509_STORE_CTX_init(context.get(), trust, peer, nullptr) != 1) {
+    return X509_V_ERR_UNSPECIFIED;
+  }
+  X509_verify_cert(context.get());
+  return X509_STORE_CTX_get_error(context.get());
+}
+
+const char* Owner(Role role) {
+  return role == Role::kClient   ? "a client's"
+         : role == Role::kServer ? "the server's"
+                                 : "a helper's";
+}
+
+AdmissionResult Judge(X509_STORE* trust, const std::string& certificate, Role role) {
+  AdmissionResult result;
+  const CertificatePtr peer = ParseCertificate(certificate);
+  ERR_clear_error();
+  if (peer == nullptr) {
+    result.reason = "the peer shows no certificate that can be read";
+    return result;
+  }
+  result.serial = SerialText(X509_get0_serialNumber(peer.get()));
+  const int code = Verify(trust, peer.get());
+  ERR_clear_error();
+  const std::string name = CommonName(peer.get());
+  if (code != X509_V_OK) {
+    result.reason = Words(code);
+  } else if (!HasRole(peer.get(), role)) {
+    result.reason = std::string("the certificate is not ") + Owner(role);
+  } else if (role == Role::kServer ? name != kServerName : !IsClientName(name)) {
+    result.reason = std::string("the certificate's common name is not ") + Owner(role) + " name";
+  } else {
+    result.name = name;
+    result.valid_until = SecondsOf(X509_get0_notAfter(peer.get()));
+  }
+  return result;
+}
+
 }  // namespace
+
+AdmissionResult CheckCertificate(const std::string& certificate, Role role,
+                                 const std::string& authority) {
+  return Judge(MakeTrust(authority).get(), certificate, role);
+}
 
 struct Admission::Lists {
   std::string authority_path;
@@ -81,7 +126,9 @@ struct Admission::Lists {
     mark = MarkOf(revocations_path);  // before reading: a list that comes meanwhile is seen later
     const std::string text = ReadWholeFile(revocations_path);
     ReadRevocationList(text, authority, revocations_path);  // is it ours?
-    trust = MakeTrust(authority, text);
+    StorePtr fresh_trust = MakeTrust(authority);
+    AddRevocations(fresh_trust.get(), text);
+    trust = std::move(fresh_trust);
   }
 
   void LoadIfNew() {
@@ -107,37 +154,10 @@ Admission::Admission(std::string authority_path, std::string revocations_path)
 
 Admission::~Admission() = default;
 
-AdmissionResult Admission::Check(const std::string& certificate) {
-  AdmissionResult result;
-  const CertificatePtr peer = ParseCertificate(certificate);
-  ERR_clear_error();
-  if (peer == nullptr) {
-    result.reason = "the peer shows no certificate that can be read";
-    return result;
-  }
-  result.serial = SerialText(X509_get0_serialNumber(peer.get()));
-  int code = X509_V_ERR_UNSPECIFIED;
-  {
-    const std::lock_guard lock(lists_->mutex);
-    lists_->LoadIfNew();
-    const ContextPtr context(X509_STORE_CTX_new());
-    if (context != nullptr &&
-        X509_STORE_CTX_init(context.get(), lists_->trust.get(), peer.get(), nullptr) == 1) {
-      X509_verify_cert(context.get());
-      code = X509_STORE_CTX_get_error(context.get());
-    }
-  }
-  ERR_clear_error();
-  const std::string name = CommonName(peer.get());
-  if (code != X509_V_OK) {
-    result.reason = Words(code);
-  } else if (!IsClientName(name)) {
-    result.reason = "the certificate's common name is not a client's name";
-  } else {
-    result.name = name;
-    result.valid_until = SecondsOf(X509_get0_notAfter(peer.get()));
-  }
-  return result;
+AdmissionResult Admission::Check(const std::string& certificate, Role role) {
+  const std::lock_guard lock(lists_->mutex);
+  lists_->LoadIfNew();
+  return Judge(lists_->trust.get(), certificate, role);
 }
 
 bool Admission::Refresh() {

@@ -5,24 +5,32 @@
 #include <memory>
 #include <string>
 
+#include "polykern/net/pki/certificates.h"
+
 namespace polykern {
 
 /// Whether a peer may come in, and as whom.
 struct AdmissionResult {
-  std::string name = {};    ///< the client's identity; empty: it may not come in
+  std::string name = {};    ///< the peer's identity; empty: it may not come in
   std::string serial = {};  ///< of its certificate, if that can be read
-  std::string reason = {};  ///< why it may not come in: one line, for the log and the client
+  std::string reason = {};  ///< why it may not come in: one line, for the log and the peer
   /// The end of its certificate, in seconds since 1970, if it has one and may come in.
   std::int64_t valid_until = std::numeric_limits<std::int64_t>::max();
 
   bool good() const { return !name.empty(); }
 };
 
-/// A server's doorkeeper: knows the authority and its list of revoked certificates, and notices a
-/// new list by itself. Any thread may call anything.
+/// Judges a certificate (PEM) by the authority's alone, without a list of what is revoked: for
+/// clients, who have none. A pure function but for the clock; throws Error if the authority's (PEM)
+/// cannot be used.
+AdmissionResult CheckCertificate(const std::string& certificate, Role role,
+                                 const std::string& authority);
+
+/// The doorkeeper of a server or a helper: knows the authority and its list of revoked
+/// certificates, and notices a new list by itself. Any thread may call anything.
 ///
 /// The constructor throws Error if the authority or the list is missing, damaged or of another
-/// authority: a server without a list lets nobody in. Later nothing throws: if a new list cannot be
+/// authority: without a list nobody comes in. Later nothing throws: if a new list cannot be
 /// used, the last good one stays in force and trouble() says so.
 class Admission {
  public:
@@ -31,9 +39,9 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  /// Judges a peer's certificate (PEM): read the newest list; signed by our authority for a client,
-  /// within its time, not revoked, with a proper name.
-  AdmissionResult Check(const std::string& certificate);
+  /// Judges a peer's certificate (PEM): read the newest list; signed by our authority for this
+  /// role, within its time, not revoked, with a proper name.
+  AdmissionResult Check(const std::string& certificate, Role role = Role::kClient);
 
   /// Looks whether there is a new list; true if one came into force since the last call, so that
   /// peers which are in already should be checked again. Costs a look at the file's times.

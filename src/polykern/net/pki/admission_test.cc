@@ -79,11 +79,57 @@ TEST_F(AdmissionTo, RefusesEverythingElseAndSaysWhy) {
   EXPECT_THAT(reason(MakeClientCertificate({authority.certificate, stranger.key}, key, "a",
                                            {now - 1, now + 100})),
               HasSubstr("not from this federation's authority"));
-  EXPECT_THAT(reason(ReadWholeFile(paths.server_certificate)), HasSubstr("not one for clients"));
+  EXPECT_EQ(reason(ReadWholeFile(paths.server_certificate)), "the certificate is not a client's");
   EXPECT_NE(reason(authority.certificate), "");
   EXPECT_THAT(reason(""), HasSubstr("no certificate"));
   EXPECT_THAT(reason("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
               HasSubstr("no certificate"));
+}
+
+TEST_F(AdmissionTo, KnowsTheRolesApart) {
+  struct End {
+    Role role;
+    std::string certificate, name, refusal;
+  };
+  const std::string key = MakeKey();
+  const std::vector<std::string> hosts = {"localhost"};
+  const Validity valid{now - 100, now + 100};
+  const std::vector<End> ends = {
+      {Role::kClient, Certificate("a"), "a", "the certificate is not a client's"},
+      {Role::kServer, ReadWholeFile(paths.server_certificate), "polykern server",
+       "the certificate is not the server's"},
+      {Role::kHelper, MakeHelperCertificate(Authority(), key, "helper", hosts, valid), "helper",
+       "the certificate is not a helper's"}};
+  Admission door(paths.certificate, paths.revocations);
+  const std::string authority = Authority().certificate;
+  for (const End& comes : ends) {
+    for (const End& awaited : ends) {
+      const bool same = comes.role == awaited.role;
+      for (const AdmissionResult& result :
+           {door.Check(comes.certificate, awaited.role),
+            CheckCertificate(comes.certificate, awaited.role, authority)}) {
+        EXPECT_EQ(result.name, same ? comes.name : "");
+        EXPECT_EQ(result.reason, same ? "" : awaited.refusal);
+      }
+    }
+  }
+}
+
+TEST_F(AdmissionTo, IsJudgedWithoutAListByWhoHasNone) {
+  const std::string certificate = Certificate("a");
+  const std::string authority = Authority().certificate;
+  RevokeClient(pki, "a");
+  EXPECT_EQ(CheckCertificate(certificate, Role::kClient, authority).name, "a");
+  const KeyPair stranger = MakeAuthority({now - 1, now + 1000});
+  EXPECT_THAT(CheckCertificate(certificate, Role::kClient, stranger.certificate).reason,
+              HasSubstr("not from this federation's authority"));
+  const std::string key = MakeKey();
+  EXPECT_THAT(CheckCertificate(MakeClientCertificate(Authority(), key, "a", {now - 100, now - 1}),
+                               Role::kClient, authority)
+                  .reason,
+              HasSubstr("expired"));
+  EXPECT_THAT(MessageOf([&] { CheckCertificate(certificate, Role::kClient, "nonsense"); }),
+              HasSubstr("the authority's certificate: holds no certificate"));
 }
 
 TEST_F(AdmissionTo, RefusesACertificateSignedByAClient) {

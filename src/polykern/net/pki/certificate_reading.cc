@@ -47,6 +47,12 @@ KeyPtr ParseKey(const std::string& pem, const std::string& what) {
   return key;
 }
 
+std::string KeyText(EVP_PKEY* key) {
+  return Pem([&](BIO* bio) {
+    return PEM_write_bio_PKCS8PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr);
+  });
+}
+
 CertificatePtr NeedCertificate(const std::string& pem, const std::string& what) {
   CertificatePtr certificate = ParseCertificate(pem);
   ERR_clear_error();
@@ -85,6 +91,22 @@ std::string CommonName(const X509* certificate) {
 
 bool IsClientName(std::string_view name) {
   return IsPlainName(name, 64);
+}
+
+bool HasRole(X509* certificate, Role role) {
+  if (role == Role::kClient) {
+    return X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1;
+  }
+  if (role == Role::kServer) {
+    return X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1;
+  }
+  const OpenSslPtr<EXTENDED_KEY_USAGE, EXTENDED_KEY_USAGE_free> uses(
+      static_cast<EXTENDED_KEY_USAGE*>(
+          X509_get_ext_d2i(certificate, NID_ext_key_usage, nullptr, nullptr)));
+  const OpenSslPtr<ASN1_OBJECT, ASN1_OBJECT_free> helper(OBJ_txt2obj(kHelperPurpose, 1));
+  Require(helper != nullptr);
+  return uses != nullptr && sk_ASN1_OBJECT_num(uses.get()) == 1 &&
+         OBJ_cmp(sk_ASN1_OBJECT_value(uses.get(), 0), helper.get()) == 0;
 }
 
 void CheckHost(const std::string& host) {

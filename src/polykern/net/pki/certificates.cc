@@ -14,15 +14,6 @@ namespace {
 using TimePtr = OpenSslPtr<ASN1_TIME, ASN1_TIME_free>;
 using ExtensionPtr = OpenSslPtr<X509_EXTENSION, X509_EXTENSION_free>;
 
-template <typename Writer>
-std::string Pem(Writer write) {
-  const BioPtr bio(BIO_new(BIO_s_mem()));
-  Require(bio != nullptr && write(bio.get()) == 1);
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &text);
-  return {text, static_cast<std::size_t>(size)};
-}
-
 BignumPtr RandomSerial() {
   BignumPtr serial(BN_new());
   do {
@@ -84,6 +75,17 @@ std::string MakeEnd(const KeyPair& authority, const std::string& key, const std:
   return draft.Sign(ParseKey(authority.key, "the authority's key").get());
 }
 
+/// As the extension for alternative names has them. Throws Error.
+std::string HostList(std::span<const std::string> hosts) {
+  assert(!hosts.empty());
+  std::string names;
+  for (const std::string& host : hosts) {
+    CheckHost(host);
+    names += (names.empty() ? "" : ",") + std::string(IsAddress(host) ? "IP:" : "DNS:") + host;
+  }
+  return names;
+}
+
 void AddRevoked(X509_CRL* crl, const Revocation& revocation) {
   BIGNUM* number = nullptr;
   if (BN_hex2bn(&number, revocation.serial.c_str()) == 0) {
@@ -103,9 +105,7 @@ void AddRevoked(X509_CRL* crl, const Revocation& revocation) {
 std::string MakeKey() {
   const KeyPtr key(EVP_EC_gen("P-256"));
   Require(key != nullptr);
-  return Pem([&](BIO* bio) {
-    return PEM_write_bio_PKCS8PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
+  return KeyText(key.get());
 }
 
 KeyPair MakeAuthority(const Validity& valid) {
@@ -124,19 +124,20 @@ KeyPair MakeAuthority(const Validity& valid) {
 
 std::string MakeServerCertificate(const KeyPair& authority, const std::string& key,
                                   std::span<const std::string> hosts, const Validity& valid) {
-  assert(!hosts.empty());
-  std::string names;
-  for (const std::string& host : hosts) {
-    CheckHost(host);
-    names += (names.empty() ? "" : ",") + std::string(IsAddress(host) ? "IP:" : "DNS:") + host;
-  }
-  return MakeEnd(authority, key, "polykern server", valid, "serverAuth", names);
+  return MakeEnd(authority, key, kServerName, valid, "serverAuth", HostList(hosts));
 }
 
 std::string MakeClientCertificate(const KeyPair& authority, const std::string& key,
                                   const std::string& name, const Validity& valid) {
   assert(IsClientName(name));
   return MakeEnd(authority, key, name, valid, "clientAuth", "DNS:" + name);
+}
+
+std::string MakeHelperCertificate(const KeyPair& authority, const std::string& key,
+                                  const std::string& name, std::span<const std::string> hosts,
+                                  const Validity& valid) {
+  assert(IsClientName(name));
+  return MakeEnd(authority, key, name, valid, kHelperPurpose, HostList(hosts));
 }
 
 std::string MakeRevocationList(const KeyPair& authority, const RevocationList& list,

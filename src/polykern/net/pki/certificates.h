@@ -13,6 +13,9 @@ namespace polykern {
 /// are seconds since 1970. Functions that read throw Error; `what` is the file the text came from,
 /// for the message. Any thread may call anything.
 
+/// Whose certificate it is. Each has one role, by its extended key usage, and passes for no other.
+enum class Role { kClient, kServer, kHelper };
+
 struct KeyPair {
   std::string certificate;
   std::string key;
@@ -24,10 +27,10 @@ struct Validity {
 };
 
 struct CertificateFacts {
-  std::string name;    ///< the common name: a client's identity
+  std::string name;    ///< the common name: a client's or helper's identity
   std::string serial;  ///< as `openssl x509 -serial` prints it
   Validity valid;
-  std::vector<std::string> hosts;  ///< a server's names and addresses
+  std::vector<std::string> hosts;  ///< a server's or helper's names and addresses
 };
 
 struct Revocation {
@@ -40,9 +43,12 @@ struct RevocationList {
   std::int64_t number = 0;  ///< grows with each list
 };
 
-/// May this be a client's name? Letters, digits, '.', '_' and '-', 1 to 64 of them, not '.' or '-'
-/// in front, so that it can name a folder.
+/// May this be a client's or helper's name? Letters, digits, '.', '_' and '-', 1 to 64 of them, not
+/// '.' or '-' in front, so that it can name a folder.
 bool IsClientName(std::string_view name);
+
+/// No client's name: it has a blank.
+inline constexpr char kServerName[] = "polykern server";
 
 /// Throws Error unless `host` is a host's name or an IP address.
 void CheckHost(const std::string& host);
@@ -53,13 +59,20 @@ std::string MakeKey();
 /// An authority that may sign certificates and revocation lists, and no other authority.
 KeyPair MakeAuthority(const Validity& valid);
 
-/// For a server reached by these names and addresses; it does not pass as a client.
+/// For a server reached by these names and addresses; its common name is kServerName.
 std::string MakeServerCertificate(const KeyPair& authority, const std::string& key,
                                   std::span<const std::string> hosts, const Validity& valid);
 
-/// For the client of this name; it does not pass as a server.
+/// For the client of this name.
 std::string MakeClientCertificate(const KeyPair& authority, const std::string& key,
                                   const std::string& name, const Validity& valid);
+
+/// For the helper of this name, reached by these names and addresses. Its purpose is one of our
+/// own, which TLS does not know: no server takes it for a client, no client for a server, not even
+/// those that have never heard of helpers.
+std::string MakeHelperCertificate(const KeyPair& authority, const std::string& key,
+                                  const std::string& name, std::span<const std::string> hosts,
+                                  const Validity& valid);
 
 /// Signed now; it holds until the authority ends.
 std::string MakeRevocationList(const KeyPair& authority, const RevocationList& list,

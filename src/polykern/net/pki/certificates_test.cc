@@ -26,6 +26,9 @@ class Certificates : public testing::Test {
   std::string Server(const std::vector<std::string>& hosts) const {
     return MakeServerCertificate(authority, key, hosts, valid);
   }
+  std::string Helper(const std::vector<std::string>& hosts) const {
+    return MakeHelperCertificate(authority, key, "auditor", hosts, valid);
+  }
   /// Does OpenSSL take it for this purpose, as signed by this authority?
   static bool IsGoodFor(const std::string& certificate, const KeyPair& signer, int purpose) {
     const CertificatePtr root = ParseCertificate(signer.certificate);
@@ -69,6 +72,28 @@ TEST_F(Certificates, AreGoodForOneEndOfAConnection) {
   EXPECT_FALSE(IsGoodFor(Client("a"), authority, X509_PURPOSE_SSL_SERVER));
   EXPECT_TRUE(IsGoodFor(Server({"localhost"}), authority, X509_PURPOSE_SSL_SERVER));
   EXPECT_FALSE(IsGoodFor(Server({"localhost"}), authority, X509_PURPOSE_SSL_CLIENT));
+}
+
+TEST_F(Certificates, OfHelpersAreGoodForNeitherEnd) {
+  const std::string helper = Helper({"localhost", "192.0.2.7"});
+  EXPECT_TRUE(IsGoodFor(helper, authority, X509_PURPOSE_ANY));
+  EXPECT_FALSE(IsGoodFor(helper, authority, X509_PURPOSE_SSL_CLIENT));
+  EXPECT_FALSE(IsGoodFor(helper, authority, X509_PURPOSE_SSL_SERVER));
+  EXPECT_EQ(ReadCertificate(helper, "it").name, "auditor");
+  EXPECT_THAT(ReadCertificate(helper, "it").hosts, ElementsAre("localhost", "192.0.2.7"));
+  EXPECT_THROW(Helper({"a b"}), Error);
+}
+
+TEST_F(Certificates, HaveOneRole) {
+  const std::vector<std::pair<Role, std::string>> all = {{Role::kClient, Client("a")},
+                                                         {Role::kServer, Server({"localhost"})},
+                                                         {Role::kHelper, Helper({"localhost"})}};
+  for (const auto& [role, certificate] : all) {
+    for (const auto& [other, unused] : all) {
+      EXPECT_EQ(HasRole(ParseCertificate(certificate).get(), other), role == other);
+    }
+    EXPECT_FALSE(HasRole(ParseCertificate(authority.certificate).get(), role));
+  }
 }
 
 TEST_F(Certificates, AreGoodUnderTheAuthorityThatSignedThem) {

@@ -11,7 +11,12 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include "polykern/net/pki/certificates.h"
+
 namespace polykern {
+
+/// For calls that fail only without memory or randomness. Throws Error.
+void Require(bool good);
 
 /// OpenSSL's objects with an owner, and their PEM texts. For the sources of this folder.
 template <auto kFree>
@@ -35,6 +40,16 @@ inline BioPtr TextBio(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
+/// What `write` puts into a BIO. Throws Error if it does not return 1.
+template <typename Writer>
+std::string Pem(Writer write) {
+  const BioPtr bio(BIO_new(BIO_s_mem()));
+  Require(bio != nullptr && write(bio.get()) == 1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &text);
+  return {text, static_cast<std::size_t>(size)};
+}
+
 /// Null if there is none in the text.
 inline CertificatePtr ParseCertificate(std::string_view pem) {
   return CertificatePtr(PEM_read_bio_X509(TextBio(pem).get(), nullptr, nullptr, nullptr));
@@ -43,13 +58,13 @@ inline CrlPtr ParseCrl(std::string_view pem) {
   return CrlPtr(PEM_read_bio_X509_CRL(TextBio(pem).get(), nullptr, nullptr, nullptr));
 }
 
-/// For calls that fail only without memory or randomness. Throws Error.
-void Require(bool good);
-
 /// What is in the text, which came from the file `what`. Throws Error if it is none; a key with a
 /// passphrase is none, too.
 KeyPtr ParseKey(const std::string& pem, const std::string& what);
 CertificatePtr NeedCertificate(const std::string& pem, const std::string& what);
+
+/// A private key in PKCS #8, without a passphrase.
+std::string KeyText(EVP_PKEY* key);
 
 /// Since 1970; 0 if it is no time.
 std::int64_t SecondsOf(const ASN1_TIME* time);
@@ -58,5 +73,11 @@ bool IsAddress(const std::string& host);
 std::string SerialText(const ASN1_INTEGER* serial);
 /// The only common name; empty if there is none, or more than one.
 std::string CommonName(const X509* certificate);
+
+/// A helper's extended key usage: an identifier that comes from a random UUID (ITU-T X.667), since
+/// nobody has registered one.
+inline constexpr char kHelperPurpose[] = "2.25.295329148796663392608447216998512933944";
+/// Is the certificate made for this role? Says nothing about who signed it.
+bool HasRole(X509* certificate, Role role);
 
 }  // namespace polykern

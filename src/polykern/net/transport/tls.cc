@@ -60,25 +60,46 @@ TlsContext MakeContext(const SSL_METHOD* method, const std::string& authority, c
   return context;
 }
 
+/// Refuses a peer that has another role.
+template <Role kRole>
+int CheckRole(int good, X509_STORE_CTX* context) {
+  if (good != 1 || X509_STORE_CTX_get_error_depth(context) != 0) return good;
+  if (HasRole(X509_STORE_CTX_get0_cert(context), kRole)) return 1;
+  X509_STORE_CTX_set_error(context, X509_V_ERR_INVALID_PURPOSE);
+  return 0;
+}
+
+/// OpenSSL by itself awaits clients at one end and servers at the other, the `usual` role, and
+/// knows no other.
+void Await(SSL_CTX* context, Role role, Role usual, int mode) {
+  if (role != usual) {
+    Require(X509_VERIFY_PARAM_set_purpose(SSL_CTX_get0_param(context), X509_PURPOSE_ANY) == 1);
+  }
+  SSL_CTX_set_verify(context, mode,
+                     role == Role::kClient   ? CheckRole<Role::kClient>
+                     : role == Role::kServer ? CheckRole<Role::kServer>
+                                             : CheckRole<Role::kHelper>);
+}
+
 std::string SystemError() {
   return std::strerror(errno);
 }
 
 }  // namespace
 
-TlsContext MakeServerTls(const KeyPair& server, const std::string& authority) {
-  TlsContext context = MakeContext(TLS_server_method(), authority, server);
-  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+TlsContext MakeServerTls(const KeyPair& own, const std::string& authority, Role peers) {
+  TlsContext context = MakeContext(TLS_server_method(), authority, own);
+  Await(context.get(), peers, Role::kClient, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
   const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
   Require(SSL_CTX_add_client_CA(context.get(), root.get()) == 1);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
   return context;
 }
 
-TlsContext MakeClientTls(const ClientIdentity& identity) {
+TlsContext MakeClientTls(const ClientIdentity& identity, Role peer) {
   TlsContext context =
       MakeContext(TLS_client_method(), identity.authority, {identity.certificate, identity.key});
-  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  Await(context.get(), peer, Role::kServer, SSL_VERIFY_PEER);
   Require(SSL_CTX_set_alpn_protos(context.get(), Bytes(kHttp1),
                                   static_cast<unsigned>(kHttp1.size())) == 0);
   return context;
@@ -187,11 +208,7 @@ std::string TlsSocket::PeerCertificate() const {
   if (tls_ == nullptr) return {};
   const CertificatePtr certificate(SSL_get1_peer_certificate(tls_.get()));
   if (certificate == nullptr) return {};
-  const BioPtr out(BIO_new(BIO_s_mem()));
-  Require(out != nullptr && PEM_write_bio_X509(out.get(), certificate.get()) == 1);
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &text);
-  return {text, static_cast<std::size_t>(size)};
+  return Pem([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate.get()); });
 }
 
 bool TlsSocket::WantsHttp2() const {

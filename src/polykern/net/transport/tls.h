@@ -17,9 +17,11 @@ namespace polykern {
 using TlsContext = std::shared_ptr<SSL_CTX>;
 
 /// TLS 1.3, or 1.2, where both sides show certificates of one authority. No compression, no
-/// renegotiation, no tickets. Throws Error if a text cannot be used.
-TlsContext MakeServerTls(const KeyPair& server, const std::string& authority);
-TlsContext MakeClientTls(const ClientIdentity& identity);
+/// renegotiation, no tickets. Who has another role than the one that is awaited does not pass the
+/// handshake. Throws Error if a text cannot be used.
+TlsContext MakeServerTls(const KeyPair& own, const std::string& authority,
+                         Role peers = Role::kClient);
+TlsContext MakeClientTls(const ClientIdentity& identity, Role peer = Role::kServer);
 
 /// A socket that does not block, with TLS or without. Does not own the socket. Between messages it
 /// keeps no buffers. One thread at a time.
