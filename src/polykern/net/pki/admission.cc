@@ -10,6 +10,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/io/files.h"
+#include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/openssl_internal.h"
 
 namespace polykern {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/role.h"
 
 namespace polykern {
 

@@ -104,8 +104,7 @@ bool HasRole(X509* certificate, Role role) {
       static_cast<EXTENDED_KEY_USAGE*>(
           X509_get_ext_d2i(certificate, NID_ext_key_usage, nullptr, nullptr)));
   const OpenSslPtr<ASN1_OBJECT, ASN1_OBJECT_free> helper(OBJ_txt2obj(kHelperPurpose, 1));
-  Require(helper != nullptr);
-  return uses != nullptr && sk_ASN1_OBJECT_num(uses.get()) == 1 &&
+  return uses != nullptr && helper != nullptr && sk_ASN1_OBJECT_num(uses.get()) == 1 &&
          OBJ_cmp(sk_ASN1_OBJECT_value(uses.get(), 0), helper.get()) == 0;
 }
 

@@ -6,15 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "polykern/net/pki/role.h"
+
 namespace polykern {
 
 /// X.509 certificates and what belongs to them, as PEM texts: keys are ECDSA on P-256, signatures
 /// SHA-256, serial numbers 128 random bits in hexadecimal. No files here (see authority.h). Times
 /// are seconds since 1970. Functions that read throw Error; `what` is the file the text came from,
 /// for the message. Any thread may call anything.
-
-/// Whose certificate it is. Each has one role, by its extended key usage, and passes for no other.
-enum class Role { kClient, kServer, kHelper };
 
 struct KeyPair {
   std::string certificate;

@@ -11,7 +11,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-#include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/role.h"
 
 namespace polykern {
 
@@ -77,7 +77,8 @@ std::string CommonName(const X509* certificate);
 /// A helper's extended key usage: an identifier that comes from a random UUID (ITU-T X.667), since
 /// nobody has registered one.
 inline constexpr char kHelperPurpose[] = "2.25.295329148796663392608447216998512933944";
-/// Is the certificate made for this role? Says nothing about who signed it.
+/// Is the certificate made for this role? Says nothing about who signed it. Throws
+/// nothing, since OpenSSL calls it.
 bool HasRole(X509* certificate, Role role);
 
 }  // namespace polykern
