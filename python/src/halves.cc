@@ -273,6 +273,9 @@ class ServerHalf {
     all.losses.insert(all.losses.end(), one.losses.begin(), one.losses.end());
     all.integers.insert(all.integers.end(), one.integers.begin(), one.integers.end());
     all.samples.insert(all.samples.end(), one.samples.begin(), one.samples.end());
+    all.unknowns.insert(all.unknowns.end(), one.unknowns.begin(), one.unknowns.end());
+    all.new_unknowns.insert(all.new_unknowns.end(), one.new_unknowns.begin(),
+                            one.new_unknowns.end());
     all.fresh.insert(all.fresh.end(), one.fresh.begin(), one.fresh.end());
   }
 

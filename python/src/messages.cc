@@ -119,7 +119,8 @@ void BindMessages(py::module_& module) {
                                   Taken<float>({Size(u.losses.size())}, u.losses), u.probability,
                                   Taken<std::uint64_t>({Size(u.integers.size())}, u.integers),
                                   u.samples, u.fresh.empty() ? 0 : u.fresh[0].samples,
-                                  u.fresh.empty() ? 0 : u.fresh[0].unknowns);
+                                  u.fresh.empty() ? 0 : u.fresh[0].unknowns, u.unknowns,
+                                  u.new_unknowns);
           },
           [](const py::tuple& saved) {
             auto u = std::make_shared<Updates>();
@@ -136,6 +137,10 @@ void BindMessages(py::module_& module) {
               const SampleCount fresh{saved[9].cast<std::uint64_t>(),
                                       saved[10].cast<std::uint64_t>()};
               if (fresh.samples > 0) u->fresh = {fresh};
+            }
+            if (saved.size() > 12) {
+              u->unknowns = saved[11].cast<std::vector<std::uint64_t>>();
+              u->new_unknowns = saved[12].cast<std::vector<std::uint64_t>>();
             }
             const auto width = saved[2].cast<std::size_t>();
             if (u->clients[0] >= ExactSum::kMaxTerms ||

@@ -41,6 +41,17 @@ using RunJobs =
 /// One job after the other, all in lane 0.
 void RunInTurn(std::size_t count, const std::function<void(std::size_t, std::size_t)>& job);
 
+/// A sum over clients that nothing joins any more.
+struct Release {
+  std::uint64_t number = 0;  ///< of this server's releases: 0, 1, 2...
+  std::uint32_t kind = 0;    ///< of sums (ModelShape::sums)
+  std::uint64_t messages = 0;
+  SampleCount count = {};
+  std::vector<std::int64_t> sums = {};           ///< modulo 2^64; of masked messages: masked
+  std::vector<Contribution> contributions = {};  ///< of masked messages: whose they are
+  std::string refusal = {};  ///< why nobody may see it; empty: `sums` are what may be seen
+};
+
 /// The server half: owns the model. One thread at a time.
 class Server {
  public:
@@ -48,11 +59,15 @@ class Server {
   virtual const Broadcast& broadcast() const = 0;
   virtual std::unique_ptr<Inbox> NewInbox() const = 0;
   /// Ends a step in which `participants` clients took part, 0 included: changes the model by what
-  /// is in the inboxes (made by this server, at least one), empties them, and counts the step. The
-  /// result does not depend on how `run` shares out the work.
+  /// is in the inboxes (made by this server, at least one), empties them, and counts the step. Open
+  /// must follow. The result does not depend on how `run` shares out the work.
   virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
                       const RunJobs& run = RunInTurn) = 0;
-  /// What the last Commit did not take in, and why; one line for each.
+  /// What the last Commit has closed, for whoever takes the masks away, or refuses to. Then Open
+  /// changes the model by them. Until then there is no broadcast of the next step.
+  virtual std::span<Release> releases() { return {}; }
+  virtual void Open() {}
+  /// What the last Commit and Open did not take in, and why; one line for each.
   virtual std::span<const std::string> discarded() const { return {}; }
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
   virtual std::vector<double> Save() const = 0;
@@ -104,7 +119,8 @@ class Algorithm {
   virtual std::uint64_t kept_samples() const { return 0; }
   /// The sums of so many clients' updates in one step are sure to fit into their numbers.
   virtual std::uint64_t most_clients() const;
-  /// Throws BrokenRule unless what updates of the shape hold can be. Updates that are not sealed.
+  /// Throws BrokenRule unless what updates of the shape hold can be, as far as masks let it be
+  /// seen.
   virtual void CheckContents(const Updates& /*updates*/) const {}
 
   virtual std::unique_ptr<Server> NewServer() const = 0;

@@ -74,6 +74,8 @@ void CheckLengths(const ModelShape& shape, const Updates& updates) {
       updates.losses.size() == (ring ? 0 : losses) &&
       updates.integers.size() == (ring ? values + losses : 0) &&
       updates.samples.size() == (shape.sums.empty() ? 0 : updates.blocks.size()) &&
+      updates.unknowns.size() == updates.samples.size() &&
+      updates.new_unknowns.size() == updates.samples.size() &&
       updates.fresh.size() == (shape.sums.empty() ? 0 : updates.size())) {
     return;
   }
@@ -121,9 +123,10 @@ void CheckCounts(const ModelShape& shape, const Updates& updates, std::size_t c)
   std::size_t numbers = 0;
   for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
     numbers += shape.sums[updates.blocks[at]];
-    if (updates.samples[at] > 0) continue;
-    Reject(updates, c, Rule::kCounts,
-           "sum " + std::to_string(updates.blocks[at]) + " is one of no samples");
+    if (updates.samples[at] == 0) {
+      Reject(updates, c, Rule::kCounts,
+             "sum " + std::to_string(updates.blocks[at]) + " is one of no samples");
+    }
   }
   if (numbers <= shape.most_sum_numbers) return;
   Reject(updates, c, Rule::kKernels,
@@ -156,7 +159,11 @@ void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> sende
   losses.clear();
   integers.clear();
   samples.clear();
+  unknowns.clear();
   fresh.clear();
+  new_unknowns.clear();
+  releases = 0;
+  nonces.clear();
   clipped.clear();
   probability.assign(clients.size(), 1);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -64,6 +65,7 @@ struct Broadcast {
   std::vector<double> weights = {};
   /// Where updates are sums: the kinds that every client is to send in this step, upwards.
   std::vector<std::uint32_t> turn = {};
+  std::uint64_t releases = 0;  ///< sums that the server has released so far (Server::releases)
 };
 
 /// Samples that a client has learnt from, in numbers that it does not hide.
@@ -74,6 +76,22 @@ struct SampleCount {
   std::uint64_t unknowns = 0;
 
   bool operator==(const SampleCount&) const = default;
+};
+
+/// Tells a client's masked messages apart: no two of them are masked alike.
+using MaskNonce = std::array<std::uint8_t, 16>;
+
+/// A client's part of a masked sum. The mask depends on all of it, so it must be known to take the
+/// mask away.
+struct Contribution {
+  std::uint64_t client = 0;
+  std::uint64_t step = 0;          ///< that its message answers
+  std::uint64_t releases = 0;      ///< as the broadcast of that step says
+  SampleCount count = {};          ///< in this sum
+  std::uint64_t new_unknowns = 0;  ///< of samples that were in no earlier sum of this client
+  MaskNonce nonce = {};            ///< of the message
+
+  bool operator==(const Contribution&) const = default;
 };
 
 /// Clients to server: the messages of a cohort of one step, client after client. A network agent
@@ -88,10 +106,17 @@ struct Updates {
   /// In place of values and losses where the shape has a ring: each client's blocks, and then its
   /// losses.
   std::vector<std::uint64_t> integers;
-  /// Where updates are sums: over how many samples each of `blocks` goes; and per client, from how
-  /// many it has learnt since its last update that counted.
+  /// Where updates are sums: over how many samples each of `blocks` goes, and over how many
+  /// unknowns; and per client, from how many it has learnt since its last update that counted.
   std::vector<std::uint64_t> samples;
+  std::vector<std::uint64_t> unknowns;
+  /// And of these, what belongs to samples that were in no earlier sum of the client; in a message
+  /// with several sums it is told with the smallest.
+  std::vector<std::uint64_t> new_unknowns;
   std::vector<SampleCount> fresh;
+  std::uint64_t releases = 0;  ///< as the broadcast says that they answer
+  /// Where integers are masked: of each client's message. Empty: they are not.
+  std::vector<MaskNonce> nonces;
   /// Per client, how many labels since its last update were outside their range; empty: none.
   std::vector<std::uint64_t> clipped;
   /// With which probability a client chose its blocks. Stays on the client: not sent.
@@ -121,7 +146,11 @@ struct Updates {
     losses.clear();
     integers.clear();
     samples.clear();
+    unknowns.clear();
+    new_unknowns.clear();
     fresh.clear();
+    releases = 0;
+    nonces.clear();
     clipped.clear();
     probability.clear();
   }

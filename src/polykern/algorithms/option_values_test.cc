@@ -84,6 +84,7 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
     trace.insert(trace.end(), updates.integers.begin(), updates.integers.end());
     inboxes[0]->Add(updates);
     server->Commit(inboxes, kSenders);
+    server->Open();
   }
   const auto& model = server->broadcast().model;
   trace.insert(trace.end(), model.begin(), model.end());

@@ -69,8 +69,6 @@ class ClientRound {
 
   /// Steps 5-7. Labels hold a number for each client, present or not. Gives what is sent: sealed.
   const Updates& Learn(std::span<const double> labels, const Answering& answering = {});
-  /// What Learn gives looks like this.
-  ModelShape sent_shape() const { return sealing_->SealedShape(algorithm_->shape()); }
   /// After Learn: the losses of a participant's kernels in this step.
   std::span<const double> KernelLosses(std::size_t participant) const;
 

@@ -11,26 +11,30 @@
 namespace polykern {
 
 Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes,
-                         std::uint64_t first_client, const Sealing& sealing)
+                         std::uint64_t first_client)
     : algorithm_(algorithm),
-      shape_(sealing.SealedShape(algorithm.shape())),
-      opener_(sealing.NewOpener(algorithm.shape(), lanes)),
       first_client_(first_client),
       server_(algorithm.NewServer()),
       lanes_(lanes),
       answered_(clients) {
   for (std::size_t lane = 0; lane < lanes; ++lane) inboxes_.push_back(server_->NewInbox());
-  if (opener_ && inboxes_.front()->Sums().empty()) {
-    throw Error(std::string(algorithm.name()) +
-                " needs single updates: it cannot be had with sums alone");
-  }
+}
+
+void CheckTakesMasks(const Algorithm& algorithm) {
+  if (!algorithm.shape().sums.empty()) return;
+  throw Error(std::string(algorithm.name()) +
+              " cannot be masked: its clients do not send sums over samples; pof-gram's do");
+}
+
+void Coordinator::TakeMasked() {
+  CheckTakesMasks(algorithm_);
+  masked_ = true;
 }
 
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
   assert(lane < lanes_.size());
   Check(updates);
   MarkAnswered(updates);
-  if (opener_) opener_->Add(updates, lane);
   inboxes_[lane]->Add(updates);
   lanes_[lane].participants += updates.size();
 }
@@ -59,9 +63,13 @@ void Coordinator::Check(const Updates& updates) const {
     const auto pair = std::ranges::adjacent_find(sorted);
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
-  CheckUpdates(shape_, updates);
-  if (!shape_.sums.empty() && updates.step == step) CheckTurn(updates);
-  if (!opener_) algorithm_.CheckContents(updates);
+  CheckUpdates(algorithm_.shape(), updates);
+  if (updates.nonces.size() != (masked_ ? updates.size() : 0)) {
+    throw BrokenRule(Rule::kSums, masked_ ? "an update is not masked, but must be"
+                                          : "an update is masked, but nobody can take masks off");
+  }
+  if (!algorithm_.shape().sums.empty() && updates.step == step) CheckTurn(updates);
+  algorithm_.CheckContents(updates);
 }
 
 void Coordinator::CheckTurn(const Updates& updates) const {
@@ -101,8 +109,8 @@ std::uint64_t Coordinator::participants() const {
 }
 
 void Coordinator::Commit(std::uint64_t participants, const RunJobs& run) {
-  if (opener_) opener_->Open(Sums());
   server_->Commit(inboxes_, participants, run);
+  if (!masked_ || releases().empty()) Open();
   for (Lane& lane : lanes_) lane.participants = 0;
 }
 

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
-#include "polykern/federation/sealing.h"
 
 namespace polykern {
+
+/// Throws Error unless masks can hide all but sums of what its clients send.
+void CheckTakesMasks(const Algorithm& algorithm);
 
 /// One round seen from the server side, without a transport: the broadcast of this step, the
 /// updates that answer it, each checked before it touches anything, and the commit that ends the
@@ -22,9 +24,12 @@ namespace polykern {
 class Coordinator {
  public:
   /// For clients first_client .. first_client + clients - 1. The algorithm must outlive it.
-  /// Throws Error for a sealing that opens only sums, and a server that needs single updates.
   explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1,
-                       std::uint64_t first_client = 0, const Sealing& sealing = PlainSealing());
+                       std::uint64_t first_client = 0);
+
+  /// From here on updates must be masked, and the caller takes the masks off sums, or refuses to,
+  /// between Commit and Open. Throws Error for an algorithm without such sums.
+  void TakeMasked();
 
   /// From here on updates may answer steps that have ended: they count in the open one. For
   /// algorithms whose messages do not depend on the model (AlgorithmTraits::takes_late_updates). A
@@ -43,11 +48,17 @@ class Coordinator {
   /// Updates of this step so far.
   std::uint64_t participants() const;
 
-  /// Ends the step, with whoever sent; the next broadcast is ready. `run` shares out the work among
-  /// as many lanes as there are here.
+  /// Ends the step, with whoever sent; the next broadcast is ready, unless updates are masked and
+  /// there is something in releases(): then Open makes it ready. `run` shares out the work among as
+  /// many lanes as there are here.
   void Commit(const RunJobs& run = RunInTurn) { Commit(participants(), run); }
 
-  /// What the last Commit did not take in, and why (Server::discarded).
+  /// Masked sums that the last Commit closed.
+  std::span<Release> releases() { return server_->releases(); }
+  /// They hold what may be seen.
+  void Open() { server_->Open(); }
+
+  /// What the last Commit and Open did not take in, and why (Server::discarded).
   std::span<const std::string> discarded() const { return server_->discarded(); }
 
   /// One federation may have several coordinators, each with clients of its own and all with the
@@ -61,7 +72,7 @@ class Coordinator {
   /// From here on the clients of these updates, which passed Check, have answered their step.
   void MarkAnswered(const Updates& updates);
   /// Takes in updates, of any clients, that another coordinator has checked and marked. They need
-  /// neither name their clients nor have losses. Not of sealed ones.
+  /// neither name their clients nor have losses. Not masked ones.
   void Relay(const Updates& updates, std::size_t lane = 0) { inboxes_[lane]->Add(updates); }
   /// Ends the step of all coordinators, in which so many clients took part.
   void Commit(std::uint64_t participants, const RunJobs& run);
@@ -85,14 +96,13 @@ class Coordinator {
   void CheckTurn(const Updates& updates) const;
 
   const Algorithm& algorithm_;
-  ModelShape shape_;                // of the updates, sealed
-  std::unique_ptr<Opener> opener_;  // null: they are not
   std::uint64_t first_client_;
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;  // one per lane
   std::vector<Lane> lanes_;
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
   bool takes_late_ = false;
+  bool masked_ = false;
 };
 
 }  // namespace polykern

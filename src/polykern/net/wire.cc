@@ -44,6 +44,7 @@ void PutModel(const ModelChange& change, v1::Model& model) {
   Put(change.weights, *model.mutable_weights());
   Put(change.turn, *model.mutable_turn());
   model.set_counted(change.counted);
+  model.set_releases(change.releases);
 }
 
 ModelChange GetModel(const v1::Model& model) {
@@ -53,7 +54,15 @@ ModelChange GetModel(const v1::Model& model) {
           Get<float>(model.values()),
           Get<double>(model.weights()),
           Get<std::uint32_t>(model.turn()),
-          model.counted()};
+          model.counted(),
+          model.releases()};
+}
+
+MaskNonce NonceOf(const std::string& bytes) {
+  MaskNonce nonce = {};
+  if (bytes.size() != nonce.size()) throw Error("a nonce came that does not have 16 bytes");
+  std::ranges::copy(bytes, nonce.begin());
+  return nonce;
 }
 
 template <typename Message>
@@ -86,6 +95,12 @@ std::string Encode(const Updates& updates) {
   Put(updates.losses, *update.mutable_losses());
   Put(updates.integers, *update.mutable_sums());
   Put(updates.samples, *update.mutable_samples());
+  Put(updates.unknowns, *update.mutable_unknowns());
+  Put(updates.new_unknowns, *update.mutable_new_unknowns());
+  if (!updates.nonces.empty()) {
+    update.set_releases(updates.releases);
+    update.set_nonce(updates.nonces[0].data(), updates.nonces[0].size());
+  }
   if (!updates.fresh.empty()) {
     update.set_fresh_samples(updates.fresh[0].samples);
     update.set_fresh_unknowns(updates.fresh[0].unknowns);
@@ -182,6 +197,10 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
   updates.losses = Get<float>(update.losses());
   updates.integers = Get<std::uint64_t>(update.sums());
   updates.samples = Get<std::uint64_t>(update.samples());
+  updates.unknowns = Get<std::uint64_t>(update.unknowns());
+  updates.new_unknowns = Get<std::uint64_t>(update.new_unknowns());
+  updates.releases = update.releases();
+  if (!update.nonce().empty()) updates.nonces = {NonceOf(update.nonce())};
   if (update.fresh_samples() > 0 || update.fresh_unknowns() > 0) {
     updates.fresh = {{update.fresh_samples(), update.fresh_unknowns()}};
   }
@@ -220,7 +239,8 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
 
 std::size_t LongestClientMessage(const ModelShape& shape) {
   const std::size_t number = shape.sums.empty() ? 4 : 8;
-  const std::size_t each = shape.sums.empty() ? 5 : 5 + 10;  // which block, and how many samples
+  // Which block, and of sums how many samples and unknowns.
+  const std::size_t each = shape.sums.empty() ? 5 : 5 + 10 + 10 + 10;
   return 128 + number * shape.update_size() + each * shape.blocks_per_update;
 }
 
@@ -238,6 +258,7 @@ ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,
   change.step = now.step;
   change.weights = now.weights;
   change.turn = now.turn;
+  change.releases = now.releases;
   change.values.reserve(blocks.size() * shape.width);
   for (const std::uint32_t block : blocks) {
     const auto values = std::span(now.model).subspan(block * shape.width, shape.width);
@@ -277,6 +298,7 @@ void ApplyModel(const ModelShape& shape, const ModelChange& change, Broadcast& b
   broadcast.model.resize(shape.model_size());
   broadcast.weights = change.weights;
   broadcast.turn = change.turn;
+  broadcast.releases = change.releases;
   for (std::size_t i = 0; i < change.blocks.size(); ++i) {
     std::ranges::copy(
         std::span(change.values).subspan(i * shape.width, shape.width),

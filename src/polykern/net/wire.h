@@ -33,8 +33,9 @@ struct ModelChange {
   std::vector<float> values = {};          ///< blocks x width
   std::vector<double> weights = {};        ///< as in Broadcast, all of them
   std::vector<std::uint32_t> turn = {};    ///< as in Broadcast
-  std::uint64_t counted = 0;  ///< 1 + the last step whose update of this client counted; 0: none,
-                              ///< or updates are not sums
+  std::uint64_t counted = 0;   ///< 1 + the last step whose update of this client counted; 0: none,
+                               ///< or updates are not sums
+  std::uint64_t releases = 0;  ///< as in Broadcast
 };
 
 struct Welcome {

@@ -57,6 +57,8 @@ TEST(Wire, CarriesSumsAndWhatTheyGoOver) {
   updates.first = {0, 2};
   updates.integers = {0, 1, UINT64_MAX, 1ULL << 63U, 7};
   updates.samples = {3, 1ULL << 40U};
+  updates.unknowns = {12, 1ULL << 42U};
+  updates.new_unknowns = {4, 0};
   updates.fresh = {{5, 80}};
   updates.clipped = {3};
   const auto back = std::get<Updates>(DecodeClientMessage(Encode(updates)));
@@ -64,9 +66,31 @@ TEST(Wire, CarriesSumsAndWhatTheyGoOver) {
   EXPECT_EQ(back.blocks, updates.blocks);
   EXPECT_EQ(back.integers, updates.integers);
   EXPECT_EQ(back.samples, updates.samples);
+  EXPECT_EQ(back.unknowns, updates.unknowns);
   EXPECT_EQ(back.fresh, updates.fresh);
+  EXPECT_EQ(back.new_unknowns, updates.new_unknowns);
+  EXPECT_TRUE(back.nonces.empty());
   EXPECT_EQ(back.clipped, updates.clipped);
   EXPECT_TRUE(back.values.empty());
+}
+
+TEST(Wire, CarriesWhatMasksNeedInFewBytes) {
+  Updates updates;
+  updates.step = 900;
+  updates.clients = {0};
+  updates.first = {0, 0};
+  updates.fresh = {{5, 80}};
+  const std::size_t plain = Encode(updates).size();
+  updates.releases = 100'000;
+  updates.nonces = {{1, 2, 0, 0xFF, 0x80, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+  const std::string masked = Encode(updates);
+  const auto back = std::get<Updates>(DecodeClientMessage(masked));
+  EXPECT_EQ(back.releases, updates.releases);
+  EXPECT_EQ(back.nonces, updates.nonces);
+  EXPECT_LE(masked.size(), plain + 24);
+  std::string cut = masked;
+  cut.erase(cut.size() - 1);
+  EXPECT_THROW(DecodeClientMessage(cut), Error);
 }
 
 TEST(Wire, CarriesATurnAndForEachClientWhatCounted) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/gram/gram_grid.h"
@@ -66,19 +68,24 @@ class PofGramStep final : public ClientStep {
     const auto numbers = State(c).subspan(LastingSize(), kNumbers);
     const auto since = State(c).subspan(LastingSize() + kNumbers, n_);
     Settle(numbers, since);
-    std::size_t unknowns = 1;
-    std::size_t nonzero = 0;
-    for (const float value : X(c)) nonzero += value != 0 ? 1 : 0;
-    unknowns += std::min(X(c).size(), 2 * nonzero);
     numbers[0] += 1;
-    numbers[1] += static_cast<double>(unknowns);
+    numbers[1] += static_cast<double>(Unknowns(X(c)));
     const auto learnt = static_cast<std::uint64_t>(numbers[0]);
+    const std::size_t first = updates_.blocks.size();
     for (const std::uint32_t expert : broadcast().turn) {
       const auto [begin, end] = Range(since[expert], learnt);
       LearntSamples samples;
       this->samples().history->Read(this->samples().clients[c], begin, end, learnt, samples);
       updates_.blocks.push_back(expert);
       updates_.samples.push_back(end - begin);
+      updates_.unknowns.push_back(0);
+      updates_.new_unknowns.push_back(0);
+      for (std::uint64_t s = begin; s < end; ++s) {
+        const std::uint64_t unknowns =
+            Unknowns(std::span(samples.x).subspan((s - begin) * X(c).size(), X(c).size()));
+        updates_.unknowns.back() += unknowns;
+        if (static_cast<double>(s) >= numbers[6]) updates_.new_unknowns.back() += unknowns;
+      }
       SendSums(expert, samples);
       for (const double weight : weights) {
         updates_.integers.push_back(
@@ -86,10 +93,24 @@ class PofGramStep final : public ClientStep {
       }
       since[expert] = -1 - static_cast<double>(begin);
     }
+    // The first of the smallest sums tells of what is new.
+    std::vector<std::pair<std::size_t, std::size_t>> by_size;
+    for (std::size_t at = first; at < updates_.blocks.size(); ++at) {
+      by_size.emplace_back(grid_.SizeOf(updates_.blocks[at]), at);
+    }
+    std::ranges::sort(by_size);
+    for (std::size_t i = 1; i < by_size.size(); ++i) updates_.new_unknowns[by_size[i].second] = 0;
     updates_.fresh.push_back({static_cast<std::uint64_t>(numbers[0] - numbers[2]),
                               static_cast<std::uint64_t>(numbers[1] - numbers[3])});
     numbers[4] = numbers[0];
     numbers[5] = numbers[1];
+  }
+
+  /// A label and the inputs, of sparse ones twice those that are there.
+  static std::uint64_t Unknowns(std::span<const float> x) {
+    std::uint64_t nonzero = 0;
+    for (const float value : x) nonzero += value != 0 ? 1 : 0;
+    return 1 + std::min<std::uint64_t>(x.size(), 2 * nonzero);
   }
 
   struct Samples {
@@ -110,6 +131,7 @@ class PofGramStep final : public ClientStep {
       const auto end =
           static_cast<double>(Range(-1 - since[e], static_cast<std::uint64_t>(numbers[4])).end);
       since[e] = end;
+      numbers[6] = std::max(numbers[6], end);
       for (std::size_t smaller = e; grid_.HasSmaller(smaller); --smaller) {
         if (since[smaller - 1] >= 0) since[smaller - 1] = std::max(since[smaller - 1], end);
       }
@@ -227,7 +249,7 @@ class PofGramStep final : public ClientStep {
   }
 
   /// Samples and unknowns so far; those that the server knows of; those of the last update.
-  static constexpr std::size_t kNumbers = 6;
+  static constexpr std::size_t kNumbers = 7;
 
   GramGrid grid_;
   std::size_t n_;

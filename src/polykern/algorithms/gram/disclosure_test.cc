@@ -33,16 +33,20 @@ std::vector<SeenSum> ReleasedSums(const GramGrid& grid, const GramRules& rules, 
   const Vector trust(grid.experts(), 1 / static_cast<double>(grid.experts()));
   std::vector<SeenSum> released;
   std::vector<std::uint32_t> turn;
+  std::uint64_t reach = 0;
   for (std::size_t step = 1; step <= steps; ++step) {
     for (const std::uint32_t expert : turn) {
       const auto had = static_cast<std::size_t>(schedule.Samples(expert));
       released.push_back({expert, had, step * clients});
-      schedule.Hold(expert, static_cast<double>(step * clients - had));
+      const std::uint64_t samples = step * clients - had;
+      const std::uint64_t fresh = step * clients - std::exchange(reach, step * clients);
+      schedule.Hold(expert, {samples, samples * kSought}, fresh * kSought);
     }
     schedule.Learnt({clients, clients * kSought});
     for (const std::uint32_t expert : turn) {
-      EXPECT_TRUE(schedule.Release(expert)) << "everybody is there";
-      schedule.Released(expert, trust);
+      const double held = schedule.Held(expert);
+      EXPECT_TRUE(schedule.Close(expert)) << "everybody is there";
+      schedule.Opened(expert, held, trust);
     }
     turn = schedule.NextTurn();
   }

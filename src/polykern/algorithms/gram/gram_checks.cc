@@ -69,6 +69,13 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
         refuse(Rule::kCounts, "it sums " + std::to_string(samples) + " samples, at most " +
                                   std::to_string(most_samples) + " are allowed");
       }
+      const std::uint64_t unknowns = updates.unknowns[at];
+      if (unknowns < samples || unknowns > GramGrid::kMostSamples ||
+          updates.new_unknowns[at] > unknowns) {
+        refuse(Rule::kCounts, "it sums " + std::to_string(samples) + " samples with " +
+                                  std::to_string(unknowns) + " unknowns");
+      }
+      if (!updates.nonces.empty()) continue;  // masked: only their total can be judged
       const SumsOfClient sums(grid, expert, numbers);
       if (const char* fault = Fault(grid, sums, static_cast<double>(samples))) {
         refuse(Rule::kSums,

@@ -25,6 +25,14 @@ std::size_t GramGrid::LargestSize(std::size_t kernels, const AlgorithmOptions& o
   return largest;
 }
 
+std::vector<std::size_t> GramGrid::SmallestFirst() const {
+  std::vector<std::size_t> all;
+  for (std::size_t size = 0; size < sizes(); ++size) {
+    for (std::size_t expert = size; expert < experts(); expert += sizes()) all.push_back(expert);
+  }
+  return all;
+}
+
 ModelShape GramGrid::Shape(std::size_t most_numbers) const {
   ModelShape shape;
   shape.blocks = kernels_;

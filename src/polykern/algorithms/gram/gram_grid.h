@@ -45,6 +45,9 @@ class GramGrid {
   /// Is there the same kernel with fewer features? It is the expert before.
   bool HasSmaller(std::size_t expert) const { return expert % sizes() > 0; }
 
+  /// All experts, in the order of their sizes.
+  std::vector<std::size_t> SmallestFirst() const;
+
   /// Numbers of A and b.
   static std::size_t EquationsSize(std::size_t width) { return width * (width + 3) / 2; }
   /// Where row i of A begins among them; its entry of b is the last of the row.

@@ -18,6 +18,8 @@ GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
       last_unknowns_(static_cast<double>(expected.unknowns)),
       sums_(grid.experts()),
       held_(grid.experts()),
+      held_unknowns_(grid.experts()),
+      held_new_(grid.experts()),
       samples_(grid.experts()),
       tokens_(grid.experts()),
       weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {}
@@ -32,30 +34,35 @@ void GramSchedule::Learnt(const SampleCount& fresh) {
   for (double& tokens : tokens_) tokens += rules_.disclosure * last_unknowns_;
 }
 
-/// Clients that stay away have samples that an expert lacks: then those that are there must do.
-bool GramSchedule::Complete(std::size_t expert) const {
-  const double held = held_[expert];
-  if (held < kLeastSamples) return false;
-  return samples_[expert] + held >= learnt_ ||
-         NumbersOf(expert) <= rules_.disclosure * held * (unknowns_ / learnt_);
+/// What somebody who sees nothing but released sums can check: the samples in this sum can pay for
+/// it alone, and those in all sums together for all of them.
+bool GramSchedule::CanPay(std::size_t expert) const {
+  return held_[expert] >= kLeastSamples &&
+         NumbersOf(expert) <= rules_.disclosure * held_unknowns_[expert] &&
+         spent_ + NumbersOf(expert) <= rules_.disclosure * (released_ + held_new_[expert]);
 }
 
-bool GramSchedule::Release(std::size_t expert) {
-  if (!Complete(expert)) return false;
+bool GramSchedule::Close(std::size_t expert) {
+  if (!CanPay(expert)) return false;
   if (sums_[expert] == Sum::kPaid) {
     // The first step may have counted on more samples than came.
-    return *std::ranges::min_element(tokens_) >= 0;
+    if (*std::ranges::min_element(tokens_) < 0) return false;
+  } else {
+    if (tokens_[expert] < NumbersOf(expert)) return false;
+    Pay(expert);
   }
-  if (tokens_[expert] < NumbersOf(expert)) return false;
-  Pay(expert);
+  spent_ += NumbersOf(expert);
+  released_ += held_new_[expert];
+  Void(expert);
   return true;
 }
 
-/// Clients do not send again what they have sent of a larger size.
-void GramSchedule::Close(std::size_t expert) {
+void GramSchedule::Void(std::size_t expert) {
   for (std::size_t e = expert;; --e) {
     sums_[e] = Sum::kNotAsked;
     held_[e] = 0;
+    held_unknowns_[e] = 0;
+    held_new_[e] = 0;
     tokens_[e] = 0;
     if (!grid_.HasSmaller(e)) return;
   }
@@ -71,11 +78,10 @@ void GramSchedule::Pay(std::size_t expert) {
   }
 }
 
-void GramSchedule::Released(std::size_t expert, std::span<const double> weights) {
+void GramSchedule::Opened(std::size_t expert, double samples, std::span<const double> weights) {
   assert(weights.size() == weights_.size());
-  samples_[expert] += held_[expert];
+  samples_[expert] += samples;
   std::ranges::copy(weights, weights_.begin());
-  Close(expert);
   // It holds the sums of every smaller size.
   for (std::size_t e = expert; grid_.HasSmaller(e); --e) {
     samples_[e - 1] = std::max(samples_[e - 1], samples_[expert]);
@@ -139,14 +145,16 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
 }
 
 void GramSchedule::Save(std::span<double> saved) const {
-  const double numbers[] = {uplink_, learnt_, unknowns_, last_learnt_, last_unknowns_};
+  const double numbers[] = {uplink_,        learnt_, unknowns_, last_learnt_,
+                            last_unknowns_, spent_,  released_};
   static_assert(std::size(numbers) == kNumbers);
   auto to = std::ranges::copy(numbers, saved.begin()).out;
   for (const auto* each : {&samples_, &tokens_, &weights_}) to = std::ranges::copy(*each, to).out;
 }
 
 void GramSchedule::Load(std::span<const double> saved, std::span<const std::uint32_t> turn) {
-  double* const numbers[] = {&uplink_, &learnt_, &unknowns_, &last_learnt_, &last_unknowns_};
+  double* const numbers[] = {&uplink_,        &learnt_, &unknowns_, &last_learnt_,
+                             &last_unknowns_, &spent_,  &released_};
   for (std::size_t i = 0; i < kNumbers; ++i) *numbers[i] = saved[i];
   saved = saved.subspan(kNumbers);
   for (auto* each : {&samples_, &tokens_, &weights_}) {
@@ -155,6 +163,8 @@ void GramSchedule::Load(std::span<const double> saved, std::span<const std::uint
   }
   std::ranges::fill(sums_, Sum::kNotAsked);
   std::ranges::fill(held_, 0);
+  std::ranges::fill(held_unknowns_, 0);
+  std::ranges::fill(held_new_, 0);
   for (const std::uint32_t expert : turn) sums_[expert] = Sum::kPaid;
 }
 
@@ -164,12 +174,18 @@ bool GramSchedule::AnyHeld() const {
 }
 
 void GramSchedule::SaveHeld(std::span<double> saved) const {
-  const auto states = std::ranges::copy(held_, saved.begin()).out;
+  auto states = saved.begin();
+  for (const auto* each : {&held_, &held_unknowns_, &held_new_}) {
+    states = std::ranges::copy(*each, states).out;
+  }
   std::ranges::transform(sums_, states, [](Sum sum) { return static_cast<double>(sum); });
 }
 
 void GramSchedule::LoadHeld(std::span<const double> saved) {
-  std::ranges::copy(saved.first(held_.size()), held_.begin());
+  for (auto* each : {&held_, &held_unknowns_, &held_new_}) {
+    std::ranges::copy(saved.first(each->size()), each->begin());
+    saved = saved.subspan(each->size());
+  }
   std::ranges::transform(saved.last(sums_.size()), sums_.begin(),
                          [](double state) { return static_cast<Sum>(static_cast<int>(state)); });
 }

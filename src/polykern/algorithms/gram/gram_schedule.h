@@ -24,8 +24,9 @@ struct GramRules {
 /// all clients that learnt from them send. The next expert is the one with the most weight times
 /// news, as soon as it can be paid for; of a kernel one size at a time, since a larger one has the
 /// sums of the smaller ones.
-/// A sum is open from when it is asked for until it is released: as soon as it holds all samples
-/// there are, or so many that these alone can pay for it. Whoever comes by meanwhile adds to it.
+/// A sum is open from when it is asked for until it is closed: as soon as the samples in it can pay
+/// for it, and all that was ever released is paid for by samples that were released. Whoever comes
+/// by meanwhile adds to it.
 /// Pure: the same calls give the same bits. One thread.
 class GramSchedule {
  public:
@@ -35,20 +36,24 @@ class GramSchedule {
   /// `expected`: in the first step. It alone counts on samples that it has not heard of.
   GramSchedule(const GramGrid& grid, const GramRules& rules, const SampleCount& expected = {});
 
-  /// Sums of an expert came, over so many samples that it did not have: they are held. They may
-  /// answer an earlier turn.
-  void Hold(std::size_t expert, double samples) { held_[expert] += samples; }
+  /// Sums of an expert came, over samples that it did not have, with unknowns that were in no sum
+  /// of any expert: they are held. They may answer an earlier turn.
+  void Hold(std::size_t expert, const SampleCount& count, std::uint64_t new_unknowns) {
+    held_[expert] += static_cast<double>(count.samples);
+    held_unknowns_[expert] += static_cast<double>(count.unknowns);
+    held_new_[expert] += static_cast<double>(new_unknowns);
+  }
   /// A step ended in which the clients learnt from so many samples more, which are in the sums of
   /// its turn. After Hold.
   void Learnt(const SampleCount& fresh);
-  /// May the sums that are held of an expert be released now? Then they are paid for, and one of
-  /// the next two must follow. After Learnt.
-  bool Release(std::size_t expert);
-  /// They are released; with them came the mean of the clients' weights. What is held of the
-  /// smaller sizes of its kernel is void: they have what the larger one has, if it has more.
-  void Released(std::size_t expert, std::span<const double> weights);
-  /// They cannot be used; what is held of the smaller sizes is void all the same.
-  void Discarded(std::size_t expert) { Close(expert); }
+  /// Closes the sums that are held of an expert, if they may be released now: they are paid for,
+  /// and what is held of the smaller sizes of its kernel is void, since clients do not send again
+  /// what they have sent of a larger size. True: they are closed. After Learnt; smaller sizes
+  /// first, whose samples pay for larger ones as well.
+  bool Close(std::size_t expert);
+  /// What was closed over so many samples is part of the model; with it came the mean of the
+  /// clients' weights. The smaller sizes of its kernel have what it has, if it has more.
+  void Opened(std::size_t expert, double samples, std::span<const double> weights);
   /// What the next step asks for, upwards. To be called once per step.
   std::vector<std::uint32_t> NextTurn();
 
@@ -64,21 +69,21 @@ class GramSchedule {
 
   /// What is held, and what is asked for besides the turn. If nothing is, Load knows it all.
   bool AnyHeld() const;
-  static std::size_t HeldSize(const GramGrid& grid) { return 2 * grid.experts(); }
+  static std::size_t HeldSize(const GramGrid& grid) { return 4 * grid.experts(); }
   void SaveHeld(std::span<double> saved) const;
   void LoadHeld(std::span<const double> saved);
 
  private:
-  static constexpr std::size_t kNumbers = 5;
+  static constexpr std::size_t kNumbers = 7;
   enum class Sum { kNotAsked, kAsked, kPaid };
 
   double Priority(std::size_t expert, double pending) const;
   double NumbersOf(std::size_t expert) const {
     return static_cast<double>(grid_.NumbersOf(expert));
   }
-  bool Complete(std::size_t expert) const;
+  bool CanPay(std::size_t expert) const;
   void Pay(std::size_t expert);
-  void Close(std::size_t expert);
+  void Void(std::size_t expert);
   /// False if the uplink cannot pay.
   bool Ask(std::size_t expert, std::vector<std::uint32_t>& turn);
 
@@ -89,12 +94,16 @@ class GramSchedule {
   double unknowns_ = 0;
   double last_learnt_ = 0;  // in the last step
   double last_unknowns_ = 0;
-  bool few_ = false;             // came in the first step
-  std::vector<Sum> sums_;        // per expert
-  std::vector<double> held_;     // per expert
-  std::vector<double> samples_;  // per expert: in its released sums
-  std::vector<double> tokens_;   // per expert: what is left of those of samples it lacks
-  std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
+  bool few_ = false;          // came in the first step
+  std::vector<Sum> sums_;     // per expert
+  double spent_ = 0;          // numbers that were released
+  double released_ = 0;       // unknowns of all samples in closed sums
+  std::vector<double> held_;  // per expert: samples
+  std::vector<double> held_unknowns_;
+  std::vector<double> held_new_;  // unknowns that were in no sum before
+  std::vector<double> samples_;   // per expert: in its released sums
+  std::vector<double> tokens_;    // per expert: what is left of those of samples it lacks
+  std::vector<double> weights_;   // per expert: the mean over the clients, when it was last heard
 };
 
 }  // namespace polykern

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "polykern/algorithms/gram/gram_inbox.h"
 #include "polykern/core/error.h"
 #include "polykern/core/normal_equations.h"
 #include "polykern/core/powers.h"
@@ -13,76 +14,6 @@
 
 namespace polykern {
 namespace {
-
-/// Sums of all experts, and beside each of them its messages and samples; then those of the step.
-class GramInbox final : public Inbox {
- public:
-  explicit GramInbox(const GramGrid& grid)
-      : sums_(grid.experts()), counts_(2 * grid.experts() + 2) {
-    for (std::size_t e = 0; e < grid.experts(); ++e) numbers_.push_back(grid.NumbersOf(e));
-  }
-
-  void Add(const Updates& updates) override {
-    auto from = std::span<const std::uint64_t>(updates.integers);
-    for (std::size_t at = 0; at < updates.blocks.size(); ++at) {
-      const std::size_t expert = updates.blocks[at];
-      AddModulo(from.first(numbers_[expert]), Room(expert));
-      from = from.subspan(numbers_[expert]);
-      ++counts_[2 * expert];
-      counts_[2 * expert + 1] += static_cast<std::int64_t>(updates.samples[at]);
-    }
-    for (const SampleCount& fresh : updates.fresh) {
-      counts_[counts_.size() - 2] += static_cast<std::int64_t>(fresh.samples);
-      counts_.back() += static_cast<std::int64_t>(fresh.unknowns);
-    }
-  }
-  void Clear() override {
-    for (auto& sums : sums_) std::ranges::fill(sums, 0);
-    std::ranges::fill(counts_, 0);
-  }
-  std::vector<std::span<std::int64_t>> Sums() override {
-    std::vector<std::span<std::int64_t>> all = {counts_};
-    for (const std::uint32_t expert : *turn) all.push_back(Room(expert));
-    return all;
-  }
-
-  void Merge(const GramInbox& other) {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-    for (std::size_t e = 0; e < sums_.size(); ++e) {
-      if (!other.sums_[e].empty()) AddModulo(other.sums_[e], Room(e));
-    }
-  }
-
-  std::int64_t Messages(std::size_t expert) const { return counts_[2 * expert]; }
-  std::int64_t Samples(std::size_t expert) const { return counts_[2 * expert + 1]; }
-  std::span<const std::int64_t> Of(std::size_t expert) { return Room(expert); }
-  SampleCount fresh() const {
-    return {static_cast<std::uint64_t>(counts_[counts_.size() - 2]),
-            static_cast<std::uint64_t>(counts_.back())};
-  }
-
-  const std::vector<std::uint32_t>* turn = nullptr;  ///< of the open step
-
- private:
-  template <class Integer>
-  static void AddModulo(std::span<const Integer> added, std::span<std::int64_t> sums) {
-    for (std::size_t i = 0; i < added.size(); ++i) {
-      sums[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i]) +
-                                          static_cast<std::uint64_t>(added[i]));
-    }
-  }
-  static void AddModulo(const std::vector<std::int64_t>& added, std::span<std::int64_t> sums) {
-    AddModulo(std::span<const std::int64_t>(added), sums);
-  }
-  std::span<std::int64_t> Room(std::size_t expert) {
-    sums_[expert].resize(numbers_[expert]);
-    return sums_[expert];
-  }
-
-  std::vector<std::size_t> numbers_;
-  std::vector<std::vector<std::int64_t>> sums_;  // per expert; empty until somebody sends them
-  std::vector<std::int64_t> counts_;
-};
 
 class GramServer final : public Server {
  public:
@@ -100,25 +31,36 @@ class GramServer final : public Server {
 
   const Broadcast& broadcast() const override { return broadcast_; }
   std::unique_ptr<Inbox> NewInbox() const override {
-    auto inbox = std::make_unique<GramInbox>(grid_);
-    inbox->turn = &broadcast_.turn;
-    return inbox;
+    return std::make_unique<GramInbox>(grid_, broadcast_.turn);
   }
   std::span<const std::string> discarded() const override { return discarded_; }
 
   void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
               const RunJobs&) override {
+    assert(!closing_);
     discarded_.clear();
     ++broadcast_.step;
     if (participants == 0) return;  // the same turn again
+    closing_ = true;
     auto& all = static_cast<GramInbox&>(*inboxes.front());
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
-    for (std::size_t e = 0; e < experts_.size(); ++e) Hold(e, all);
-    schedule_.Learnt(all.fresh());
     for (std::size_t e = 0; e < experts_.size(); ++e) {
-      if (schedule_.Release(e)) Release(e);
+      const GramSum came = all.Take(e);
+      schedule_.Hold(e, came.count, came.new_unknowns);
+      experts_[e].held.Add(came);
+    }
+    schedule_.Learnt(all.fresh());
+    for (const std::size_t e : grid_.SmallestFirst()) {
+      if (schedule_.Close(e)) Close(e);
     }
     for (const auto& inbox : inboxes) inbox->Clear();
+  }
+
+  std::span<Release> releases() override { return releases_; }
+  void Open() override {
+    if (!std::exchange(closing_, false)) return;
+    for (const Release& release : releases_) Use(release);
+    releases_.clear();
     broadcast_.turn = schedule_.NextTurn();
   }
 
@@ -134,12 +76,13 @@ class GramServer final : public Server {
       std::ranges::copy(expert.equations, to.begin() + 1);
       to = to.subspan(1 + expert.equations.size());
     }
-    std::ranges::copy(broadcast_.model, to.begin());
+    to = std::span(std::ranges::copy(broadcast_.model, to.begin()).out, to.end());
+    to[0] = static_cast<double>(broadcast_.releases);
     AppendHeld(saved);
     return saved;
   }
   void Load(std::uint64_t step, std::span<const double> saved) override {
-    if (saved.size() < SavedSize() || !HeldFits(saved.subspan(SavedSize()))) {
+    if (saved.size() < SavedSize()) {
       throw Error("a saved model of " + std::to_string(saved.size()) + " numbers does not fit " +
                   std::to_string(SavedSize()) + ": it was made with other settings");
     }
@@ -157,8 +100,9 @@ class GramServer final : public Server {
       std::ranges::copy(saved.subspan(1, expert.equations.size()), expert.equations.begin());
       saved = saved.subspan(1 + expert.equations.size());
     }
-    std::ranges::transform(saved, broadcast_.model.begin(),
+    std::ranges::transform(saved.first(broadcast_.model.size()), broadcast_.model.begin(),
                            [](double value) { return static_cast<float>(value); });
+    broadcast_.releases = static_cast<std::uint64_t>(saved.back());
     LoadHeld(held);
     broadcast_.step = step;
   }
@@ -167,98 +111,100 @@ class GramServer final : public Server {
   struct Expert {
     std::uint64_t last = 0;         // the step after the last one that brought samples
     std::vector<double> equations;  // A and b
-    double messages = 0;            // whose sums are held
-    std::vector<double> held;       // these sums; empty: none
+    GramSum held;                   // waits for more
   };
+
+  [[noreturn]] static void ThrowMisfit() {
+    throw Error("a saved model does not fit: it was made with other settings");
+  }
 
   /// But for what is held.
   std::size_t SavedSize() const {
     std::size_t size = GramSchedule::SavedSize(grid_) + experts_.size() + broadcast_.model.size();
     for (const Expert& expert : experts_) size += 1 + expert.equations.size();
-    return size;
+    return size + 1;  // how many sums were released
   }
 
-  /// What the schedule holds, of each expert the messages, and the sums of those that have any.
+  /// What the schedule holds, and of each expert the sums; then the step that is not open yet, if
+  /// it is not: its releases. Nothing, if there is nothing of it.
   void AppendHeld(std::vector<double>& saved) const {
-    if (!schedule_.AnyHeld()) return;
+    if (!schedule_.AnyHeld() && !closing_) return;
     saved.resize(saved.size() + GramSchedule::HeldSize(grid_));
     schedule_.SaveHeld(std::span(saved).last(GramSchedule::HeldSize(grid_)));
-    for (const Expert& expert : experts_) saved.push_back(expert.messages);
-    for (const Expert& expert : experts_) {
-      saved.insert(saved.end(), expert.held.begin(), expert.held.end());
+    for (const Expert& expert : experts_) expert.held.Save(saved);
+    if (!closing_) return;
+    for (const Release& release : releases_) {
+      saved.push_back(static_cast<double>(release.kind));
+      GramSum{release.messages, release.count, 0, release.sums, release.contributions}.Save(saved);
     }
-  }
-  bool HeldFits(std::span<const double> saved) const {
-    if (saved.empty()) return true;
-    std::size_t size = GramSchedule::HeldSize(grid_) + experts_.size();
-    if (saved.size() < size) return false;
-    const auto messages = saved.subspan(GramSchedule::HeldSize(grid_), experts_.size());
-    for (std::size_t e = 0; e < experts_.size(); ++e) {
-      if (messages[e] > 0) size += grid_.NumbersOf(e);
-    }
-    return saved.size() == size;
+    saved.push_back(-1);  // that is all
   }
   void LoadHeld(std::span<const double> saved) {
-    for (Expert& expert : experts_) {
-      expert.messages = 0;
-      expert.held.clear();
+    for (Expert& expert : experts_) expert.held = {};
+    releases_.clear();
+    closing_ = false;
+    if (saved.empty()) return;
+    if (saved.size() < GramSchedule::HeldSize(grid_)) ThrowMisfit();
+    schedule_.LoadHeld(saved.first(GramSchedule::HeldSize(grid_)));
+    saved = saved.subspan(GramSchedule::HeldSize(grid_));
+    for (std::size_t e = 0; e < experts_.size(); ++e) {
+      experts_[e].held = GramSum::Load(saved, grid_.NumbersOf(e));
     }
     if (saved.empty()) return;
-    schedule_.LoadHeld(saved.first(GramSchedule::HeldSize(grid_)));
-    const auto messages = saved.subspan(GramSchedule::HeldSize(grid_), experts_.size());
-    saved = saved.subspan(GramSchedule::HeldSize(grid_) + messages.size());
-    for (std::size_t e = 0; e < experts_.size(); ++e) {
-      if (messages[e] == 0) continue;
-      const auto held = saved.first(grid_.NumbersOf(e));
-      experts_[e].messages = messages[e];
-      experts_[e].held.assign(held.begin(), held.end());
-      saved = saved.subspan(held.size());
+    closing_ = true;
+    while (saved.front() >= 0) {
+      const auto kind = static_cast<std::uint32_t>(saved.front());
+      if (kind >= experts_.size()) ThrowMisfit();
+      saved = saved.subspan(1);
+      GramSum sum = GramSum::Load(saved, grid_.NumbersOf(kind));
+      releases_.push_back(
+          {0, kind, sum.messages, sum.count, std::move(sum.sums), std::move(sum.contributions)});
+      if (saved.empty()) ThrowMisfit();
+    }
+    for (std::size_t i = 0; i < releases_.size(); ++i) {
+      releases_[i].number = broadcast_.releases - releases_.size() + i;
     }
   }
 
-  /// What the step brought of an expert joins what is held of it.
-  void Hold(std::size_t e, GramInbox& all) {
-    if (all.Messages(e) == 0) return;
-    Expert& expert = experts_[e];
-    const auto sums = all.Of(e);
-    expert.held.resize(sums.size());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      expert.held[i] += static_cast<double>(sums[i]) * GramGrid::kUnit;
-    }
-    expert.messages += static_cast<double>(all.Messages(e));
-    schedule_.Hold(e, static_cast<double>(all.Samples(e)));
-  }
-  /// What is held of an expert and of the smaller sizes of its kernel.
-  void Drop(std::size_t e) {
+  /// What is held of an expert, and of the smaller sizes of its kernel, waits no longer.
+  void Close(std::size_t e) {
+    GramSum& held = experts_[e].held;
+    releases_.push_back({broadcast_.releases++, static_cast<std::uint32_t>(e), held.messages,
+                         held.count, std::move(held.sums), std::move(held.contributions)});
     for (;; --e) {
-      experts_[e].messages = 0;
-      experts_[e].held.clear();
+      experts_[e].held = {};
       if (!grid_.HasSmaller(e)) return;
     }
   }
 
-  void Release(std::size_t e) {
+  void Discard(const Release& release, const std::string& why) {
+    discarded_.push_back("the sums of expert " + std::to_string(release.kind) + " at step " +
+                         std::to_string(broadcast_.step - 1) + ": " + why);
+  }
+
+  void Use(const Release& release) {
+    const std::size_t e = release.kind;
     const std::size_t width = grid_.WidthOf(e);
     const std::size_t size = GramGrid::EquationsSize(width);
     Expert& expert = experts_[e];
-    if (!CanBe(width, expert.held, schedule_.Held(e))) {
-      discarded_.push_back(
-          "the sums of expert " + std::to_string(e) + " at step " +
-          std::to_string(broadcast_.step - 1) + ": no samples have such sums, so one of " +
-          std::to_string(static_cast<std::uint64_t>(expert.messages)) + " messages has wrong ones");
-      schedule_.Discarded(e);
-      Drop(e);
-      return;
+    const auto samples = static_cast<double>(release.count.samples);
+    sums_.resize(release.sums.size());
+    std::ranges::transform(release.sums, sums_.begin(), [](std::int64_t sum) {
+      return static_cast<double>(sum) * GramGrid::kUnit;
+    });
+    if (!release.refusal.empty()) return Discard(release, release.refusal);
+    if (!CanBe(width, sums_, samples)) {
+      return Discard(release, "no samples have such sums, so one of " +
+                                  std::to_string(release.messages) + " messages has wrong ones");
     }
     const double keep = WholePower(rule_.forgetting, broadcast_.step - expert.last);
     expert.last = broadcast_.step;
     for (std::size_t i = 0; i < size; ++i) {
-      expert.equations[i] = keep * expert.equations[i] + expert.held[i];
+      expert.equations[i] = keep * expert.equations[i] + sums_[i];
     }
-    const auto weights = std::span(expert.held).subspan(size + 1);
-    for (double& weight : weights) weight /= expert.messages;
-    schedule_.Released(e, weights);
-    Drop(e);
+    const auto weights = std::span(sums_).subspan(size + 1);
+    for (double& weight : weights) weight /= static_cast<double>(release.messages);
+    schedule_.Opened(e, samples, weights);
     Solve(e);
     for (std::size_t smaller = e; grid_.HasSmaller(smaller); --smaller) {
       if (schedule_.Samples(smaller - 1) > schedule_.Samples(e)) continue;
@@ -323,7 +269,10 @@ class GramServer final : public Server {
   GramSchedule schedule_;
   std::vector<Expert> experts_;
   Broadcast broadcast_;
+  std::vector<Release> releases_;
+  bool closing_ = false;  // a step has ended, and Open has not been called
   std::vector<std::string> discarded_;
+  std::vector<double> sums_;      // Use's
   std::vector<double> bordered_;  // CanBe's matrix
   std::vector<double> theta_;
   std::vector<DoubleLanes> scratch_;

@@ -45,11 +45,17 @@ class GramServers : public testing::Test {
     for (const std::uint32_t expert : turn) {
       sums_.Append(expert, samples_[k], weights_, updates.integers);
       updates.samples.push_back(20);
+      updates.unknowns.push_back(80);
+      updates.new_unknowns.push_back(updates.new_unknowns.empty() ? 80 : 0);
     }
     updates.fresh = {{20, 80}};
     return updates;
   }
   void Step(Server& server, const std::vector<Updates>& updates, std::size_t inboxes = 1) {
+    Commit(server, updates, inboxes);
+    server.Open();
+  }
+  void Commit(Server& server, const std::vector<Updates>& updates, std::size_t inboxes) {
     std::vector<std::unique_ptr<Inbox>> all;
     for (std::size_t i = 0; i < inboxes; ++i) all.push_back(server.NewInbox());
     for (std::size_t i = 0; i < updates.size(); ++i) all[i % inboxes]->Add(updates[i]);
@@ -152,6 +158,7 @@ TEST_F(GramServers, AddUpWhatOthersHold) {
     for (std::size_t i = 0; i < sums[s].size(); ++i) sums[s][i] += more[s][i];
   }
   one->Commit(here, updates.size());
+  one->Open();
   Step(*other, updates);
   EXPECT_EQ(one->Save(), other->Save());
 }
@@ -218,6 +225,63 @@ TEST_F(GramServers, HoldTheSameSumsAfterAStop) {
   const std::vector<double> cut(saved.begin(), saved.end() - 1);
   EXPECT_THAT([&] { stopped->Load(1, cut); },
               testing::ThrowsMessage<Error>(HasSubstr("other settings")));
+}
+
+TEST_F(GramServers, NameWhoIsInASumThatIsClosed) {
+  const auto server = NewGramServer(grid_, rule_);
+  std::vector<Updates> updates = Answers({1, 5});
+  for (Updates& each : updates) {
+    each.releases = 7;
+    each.nonces = {{static_cast<std::uint8_t>(each.clients[0] + 100), 3}};
+  }
+  std::ranges::reverse(updates);
+  Commit(*server, updates, 2);
+  const auto releases = server->releases();
+  ASSERT_EQ(releases.size(), 2U);
+  EXPECT_EQ(releases[0].number, 0U);
+  EXPECT_EQ(releases[1].number, 1U);
+  EXPECT_EQ(releases[1].kind, 5U);
+  EXPECT_EQ(releases[1].messages, kClients);
+  EXPECT_EQ(releases[1].count, (SampleCount{20 * kClients, 80 * kClients}));
+  ASSERT_EQ(releases[1].contributions.size(), kClients);
+  for (std::uint64_t k = 0; k < kClients; ++k) {
+    const MaskNonce nonce = {static_cast<std::uint8_t>(k + 100), 3};
+    EXPECT_EQ(releases[0].contributions[k], (Contribution{k, 0, 7, {20, 80}, 80, nonce}));
+    EXPECT_EQ(releases[1].contributions[k], (Contribution{k, 0, 7, {20, 80}, 0, nonce}));
+  }
+  server->Open();
+  EXPECT_THAT(server->releases(), IsEmpty());
+  EXPECT_EQ(server->broadcast().releases, 2U);
+}
+
+TEST_F(GramServers, OpenTheSameSumsAfterAStop) {
+  const auto whole = NewGramServer(grid_, rule_);
+  Step(*whole, Answers({0}));
+  std::vector<Updates> updates = Answers({1, 5});
+  for (Updates& each : updates) each.nonces = {{1, static_cast<std::uint8_t>(each.clients[0])}};
+  for (Updates& each : updates) each.nonces[0][15] = 0xFF;
+  Commit(*whole, updates, 1);
+  const auto stopped = NewGramServer(grid_, rule_);
+  stopped->Load(2, whole->Save());
+  ASSERT_EQ(stopped->releases().size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(stopped->releases()[i].number, 1 + i);
+    EXPECT_EQ(stopped->releases()[i].sums, whole->releases()[i].sums);
+    EXPECT_EQ(stopped->releases()[i].contributions, whole->releases()[i].contributions);
+  }
+  EXPECT_EQ(stopped->Save(), whole->Save());
+  for (const auto& server : {whole.get(), stopped.get()}) server->Open();
+  EXPECT_EQ(stopped->Save(), whole->Save());
+  EXPECT_EQ(stopped->broadcast().turn, whole->broadcast().turn);
+}
+
+TEST_F(GramServers, DiscardWhatNobodyMaySee) {
+  const auto server = NewGramServer(grid_, rule_);
+  Commit(*server, Answers({0}), 1);
+  server->releases()[0].refusal = "too few";
+  server->Open();
+  EXPECT_THAT(server->broadcast().model, testing::Each(0));
+  EXPECT_THAT(server->discarded(), testing::ElementsAre(HasSubstr("too few")));
 }
 
 TEST_F(GramServers, RefuseStatesOfOtherSettings) {

@@ -29,6 +29,21 @@ KernelBank Quarters(const KernelBank& bank, std::size_t kernel, std::size_t quar
 
 }  // namespace
 
+std::uint64_t UnknownsOf(std::span<const float> x) {
+  const auto nonzero =
+      static_cast<std::size_t>(std::ranges::count_if(x, [](float value) { return value != 0; }));
+  return 1 + std::min(x.size(), 2 * nonzero);
+}
+
+std::uint64_t UnknownsOf(const LearntSamples& samples, std::size_t skipped) {
+  std::uint64_t unknowns = 0;
+  const std::size_t dimension = samples.x.size() / samples.y.size();
+  for (std::size_t s = skipped; s < samples.y.size(); ++s) {
+    unknowns += UnknownsOf(std::span(samples.x).subspan(s * dimension, dimension));
+  }
+  return unknowns;
+}
+
 QuarteredKernels::QuarteredKernels(const KernelBank& bank)
     : quarter_((bank.features() + kQuarters - 1) / kQuarters) {
   for (std::size_t i = 0; i < bank.kernels(); ++i) {

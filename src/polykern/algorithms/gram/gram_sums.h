@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "polykern/algorithms/engine.h"
@@ -25,6 +26,11 @@ class QuarteredKernels {
   std::size_t quarter_;
   std::vector<PackedKernels> kernels_;
 };
+
+/// What somebody would have to find out to know a sample: its label and its inputs, of a sparse one
+/// where they are and what they are. Of several samples, without the first `skipped`: all of it.
+std::uint64_t UnknownsOf(std::span<const float> x);
+std::uint64_t UnknownsOf(const LearntSamples& samples, std::size_t skipped = 0);
 
 /// Computes what clients send. One per thread. Grid and kernels must outlive it.
 class GramSums {

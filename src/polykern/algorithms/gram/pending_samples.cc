@@ -27,7 +27,10 @@ void PendingSamples::Settle(bool counted, std::size_t sizes) {
     if (since_[expert] < 0) {
       const Range sent = Next(expert);
       since_[expert] = static_cast<double>(counted ? sent.end : sent.begin);
-      if (counted) covered = std::max(covered, since_[expert]);
+      if (counted) {
+        covered = std::max(covered, since_[expert]);
+        numbers_[kReach] = std::max(numbers_[kReach], since_[expert]);
+      }
     }
     since_[expert] = std::max(since_[expert], covered);
     if (expert % sizes == 0) covered = 0;

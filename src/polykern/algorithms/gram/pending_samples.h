@@ -38,6 +38,9 @@ class PendingSamples {
   };
   Range Next(std::size_t expert) const;
 
+  /// Samples before this one were in sums that counted, of one expert or another.
+  std::uint64_t reach() const { return Whole(kReach); }
+
   /// An update is about to leave with the next sums of these experts.
   void Send(std::span<const std::uint32_t> experts);
   /// What left last was counted, or was not and goes on being pending. `sizes`: experts of one
@@ -52,6 +55,7 @@ class PendingSamples {
     kToldUnknowns,
     kSentLearnt,  // with the update whose fate is not known; 0: there is none
     kSentUnknowns,
+    kReach,
     kNumbers
   };
 

@@ -36,7 +36,9 @@ TEST_F(Pending, IsWhatCameSinceTheLastSumThatCounted) {
   EXPECT_EQ(View().fresh(), (SampleCount{5, 15}));
   View().Send(std::vector<std::uint32_t>{2});
   Learn(3);
+  EXPECT_EQ(View().reach(), 0U) << "it may not count";
   View().Settle(true, kSizesOfEach);
+  EXPECT_EQ(View().reach(), 5U);
   ExpectRange(View().Next(2), 5, 8);
   ExpectRange(View().Next(0), 0, 8);
   EXPECT_EQ(View().fresh(), (SampleCount{3, 9}));
@@ -47,6 +49,7 @@ TEST_F(Pending, GoesOnBeingPendingIfItDidNotCount) {
   View().Send(std::vector<std::uint32_t>{0, 2});
   Learn(1);
   View().Settle(false, kSizesOfEach);
+  EXPECT_EQ(View().reach(), 0U);
   ExpectRange(View().Next(0), 0, 6);
   ExpectRange(View().Next(2), 0, 6);
   EXPECT_EQ(View().fresh(), (SampleCount{6, 18}));

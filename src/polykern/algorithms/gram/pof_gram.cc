@@ -20,14 +20,6 @@
 namespace polykern {
 namespace {
 
-/// What somebody would have to find out to know a sample: its label and its inputs, of a sparse one
-/// where they are and what they are.
-std::uint64_t UnknownsOf(std::span<const float> x) {
-  const auto nonzero =
-      static_cast<std::size_t>(std::ranges::count_if(x, [](float value) { return value != 0; }));
-  return 1 + std::min(x.size(), 2 * nonzero);
-}
-
 class PofGram final : public Algorithm {
  public:
   explicit PofGram(AlgorithmDefinition made_from)
@@ -202,6 +194,7 @@ class PofGram::Step final : public CohortStep {
   void Answer() {
     const auto turn = std::span(broadcast().turn);
     updates_.Begin(broadcast().step, samples().clients, answering().answers ? turn.size() : 0);
+    updates_.releases = broadcast().releases;
     if (!answering().answers) return;
     assert(turn.empty() || samples().history != nullptr);
     // The server is told the weights of the next step, when these experts are awake.
@@ -229,9 +222,23 @@ class PofGram::Step final : public CohortStep {
         assert(learnt_.y.size() == end - begin);
         sums_.Append(expert, learnt_, next_weights_, updates_.integers);
         updates_.samples.push_back(end - begin);
+        updates_.unknowns.push_back(UnknownsOf(learnt_));
+        const std::uint64_t told = std::clamp(pending.reach(), begin, end) - begin;
+        updates_.new_unknowns.push_back(UnknownsOf(learnt_, told));
       }
+      TellOnce(updates_.first[c]);
       updates_.fresh.push_back(pending.fresh());
       pending.Send(turn);
+    }
+  }
+
+  /// Of the sums from `first` on, the smallest tells of new unknowns: it is released first.
+  void TellOnce(std::size_t first) {
+    std::size_t smallest = first;
+    for (std::size_t at = first + 1; at < updates_.new_unknowns.size(); ++at) {
+      const bool smaller =
+          grid_.SizeOf(updates_.blocks[at]) < grid_.SizeOf(updates_.blocks[smallest]);
+      updates_.new_unknowns[smaller ? std::exchange(smallest, at) : at] = 0;
     }
   }
 

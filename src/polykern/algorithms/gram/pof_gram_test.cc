@@ -1,5 +1,6 @@
 #include "polykern/algorithms/gram/pof_gram.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "polykern/algorithms/broken_rule.h"
@@ -100,6 +101,7 @@ class SlowPofGram {
       clients[k].LearnWith(w, losses);
       weights.push_back(clients[k].Awake(NextAwake()));
       for (std::size_t e = 0; e < n_; ++e) pending_[k][e].push_back({step.x[k], step.y[k]});
+      ++learnt_[k];
       ++fresh.samples;
       fresh.unknowns += 1 + twin::kDimension;
     }
@@ -149,14 +151,24 @@ class SlowPofGram {
       for (std::size_t k = 0; k < twin::kClients; ++k) {
         if (step.present[k] == 0) continue;
         for (const Labelled& one : pending_[k][e]) held_[e].samples.push_back(one);
-        schedule_.Hold(e, static_cast<double>(pending_[k][e].size()));
+        const std::uint64_t samples = pending_[k][e].size();
+        // The smallest of the turn, with its first expert, tells what is sent for the first time.
+        const bool tells = *std::ranges::min_element(turn_, {}, [&](std::uint32_t each) {
+          return grid_.SizeOf(each);
+        }) == e;
+        const std::uint64_t first_sent = tells ? learnt_[k] - reach_[k] : 0;
+        schedule_.Hold(e, {samples, samples * (1 + twin::kDimension)},
+                       first_sent * (1 + twin::kDimension));
         pending_[k][e].clear();
         if (grid_.HasSmaller(e)) pending_[k][e - 1].clear();
       }
     }
+    for (std::size_t k = 0; k < twin::kClients; ++k) {
+      if (step.present[k] != 0 && !turn_.empty()) reach_[k] = learnt_[k];
+    }
     schedule_.Learnt(fresh);
-    for (std::size_t e = 0; e < n_; ++e) {
-      if (schedule_.Release(e)) Release(e);
+    for (const std::size_t e : grid_.SmallestFirst()) {
+      if (schedule_.Close(e)) Release(e);
     }
     turn_ = schedule_.NextTurn();
   }
@@ -172,8 +184,8 @@ class SlowPofGram {
       sums_[e].push_back({Z(e, one.x), one.y - 0.5});
       raw_[e].push_back(one);
     }
+    schedule_.Opened(e, static_cast<double>(held_[e].samples.size()), mean);
     held_[e] = {};
-    schedule_.Released(e, mean);
     Learn(e);
     if (!grid_.HasSmaller(e)) return;
     held_[e - 1] = {};
@@ -198,6 +210,8 @@ class SlowPofGram {
   bool any_ = false;
   std::vector<std::vector<std::vector<Labelled>>> pending_ =
       std::vector(twin::kClients, std::vector(n_, std::vector<Labelled>()));
+  std::vector<std::uint64_t> learnt_ = std::vector<std::uint64_t>(twin::kClients);
+  std::vector<std::uint64_t> reach_ = std::vector<std::uint64_t>(twin::kClients);
   std::vector<Held> held_ = std::vector<Held>(n_);
   std::vector<std::vector<Weighted>> sums_ = std::vector<std::vector<Weighted>>(n_);
   std::vector<std::vector<Labelled>> raw_ = std::vector<std::vector<Labelled>>(n_);
@@ -225,7 +239,7 @@ TEST(PofGram, DescribesItself) {
   EXPECT_EQ(algorithm->name(), "pof-gram");
   EXPECT_EQ(algorithm->experts(), 4U);
   EXPECT_EQ(algorithm->lasting_state(), 5U);
-  EXPECT_EQ(algorithm->state_size(), 5U + 6 + 4);
+  EXPECT_EQ(algorithm->state_size(), 5U + 7 + 4);
   EXPECT_EQ(algorithm->kept_samples(), 2048U * 1024 / (3 * 4 + 8));
   EXPECT_EQ(algorithm->weight_rate(), 0);
   EXPECT_EQ(algorithm->most_clients(), ((1U << 29U) - 1) / 512);

@@ -274,6 +274,7 @@ class Federation {
       inboxes[i % inboxes.size()]->Add(updates[i]);
     }
     server->Commit(inboxes, predictions.size());
+    server->Open();
     return predictions;
   }
 

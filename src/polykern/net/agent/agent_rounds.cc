@@ -268,7 +268,7 @@ std::optional<AgentState> AgentRounds::Unkept() const {
 /// What the server would not take is not sent, nor is the state that it left behind kept.
 void AgentRounds::CheckLearnt(const Updates& updates, bool answers) const {
   try {
-    if (answers) CheckUpdates(learner_->round.sent_shape(), updates);
+    if (answers) CheckUpdates(learner_->algorithm->shape(), updates);
     const auto finite = [](double value) { return std::isfinite(value); };
     if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
   } catch (const Error& error) {

@@ -1,0 +1,176 @@
+#include "polykern/algorithms/gram/gram_inbox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "polykern/core/error.h"
+
+namespace polykern {
+namespace {
+
+template <class Integer>
+void AddModulo(std::span<const Integer> added, std::span<std::int64_t> sums) {
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    sums[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i]) +
+                                        static_cast<std::uint64_t>(added[i]));
+  }
+}
+
+void SaveWhole(std::uint64_t whole, std::vector<double>& saved) {
+  saved.push_back(static_cast<double>(whole >> 32U));
+  saved.push_back(static_cast<double>(whole & UINT32_MAX));
+}
+
+[[noreturn]] void ThrowMisfit() {
+  throw Error("saved sums do not fit: they were made with other settings");
+}
+
+/// Eight bytes of a nonce as a number, and back.
+std::uint64_t HalfOf(const MaskNonce& nonce, std::size_t half) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, nonce.data() + half * sizeof(number), sizeof(number));
+  return number;
+}
+
+void SetHalf(std::uint64_t number, std::size_t half, MaskNonce& nonce) {
+  std::memcpy(nonce.data() + half * sizeof(number), &number, sizeof(number));
+}
+
+std::uint64_t LoadWhole(std::span<const double>& saved) {
+  if (saved.size() < 2) ThrowMisfit();
+  const std::uint64_t high = static_cast<std::uint32_t>(saved[0]);
+  const std::uint64_t low = static_cast<std::uint32_t>(saved[1]);
+  saved = saved.subspan(2);
+  return high << 32U | low;
+}
+
+}  // namespace
+
+void GramSum::Add(const GramSum& other) {
+  if (other.messages == 0) return;
+  messages += other.messages;
+  count.samples += other.count.samples;
+  count.unknowns += other.count.unknowns;
+  new_unknowns += other.new_unknowns;
+  sums.resize(other.sums.size());
+  AddModulo(std::span<const std::int64_t>(other.sums), sums);
+  contributions.insert(contributions.end(), other.contributions.begin(), other.contributions.end());
+}
+
+void GramSum::Save(std::vector<double>& saved) const {
+  for (const std::uint64_t each : {messages, count.samples, count.unknowns, new_unknowns,
+                                   static_cast<std::uint64_t>(contributions.size())}) {
+    SaveWhole(each, saved);
+  }
+  for (const std::int64_t sum : sums) SaveWhole(static_cast<std::uint64_t>(sum), saved);
+  for (const Contribution& each : contributions) {
+    for (const std::uint64_t number :
+         {each.client, each.step, each.releases, each.count.samples, each.count.unknowns,
+          each.new_unknowns, HalfOf(each.nonce, 0), HalfOf(each.nonce, 1)}) {
+      SaveWhole(number, saved);
+    }
+  }
+}
+
+GramSum GramSum::Load(std::span<const double>& saved, std::size_t numbers) {
+  GramSum sum;
+  sum.messages = LoadWhole(saved);
+  sum.count.samples = LoadWhole(saved);
+  sum.count.unknowns = LoadWhole(saved);
+  sum.new_unknowns = LoadWhole(saved);
+  const std::uint64_t contributions = LoadWhole(saved);
+  if (sum.messages == 0) return sum;
+  for (std::size_t i = 0; i < numbers; ++i) {
+    sum.sums.push_back(static_cast<std::int64_t>(LoadWhole(saved)));
+  }
+  for (std::uint64_t i = 0; i < contributions; ++i) {
+    Contribution each;
+    for (std::uint64_t* const number :
+         {&each.client, &each.step, &each.releases, &each.count.samples, &each.count.unknowns,
+          &each.new_unknowns}) {
+      *number = LoadWhole(saved);
+    }
+    for (const std::size_t half : {0U, 1U}) SetHalf(LoadWhole(saved), half, each.nonce);
+    sum.contributions.push_back(each);
+  }
+  return sum;
+}
+
+GramInbox::GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn)
+    : grid_(grid),
+      turn_(turn),
+      sums_(grid.experts()),
+      contributions_(grid.experts()),
+      counts_(kCounts * grid.experts() + 2) {}
+
+void GramInbox::Add(const Updates& updates) {
+  auto from = std::span<const std::uint64_t>(updates.integers);
+  for (std::size_t c = 0; c < updates.size(); ++c) {
+    for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
+      const std::size_t expert = updates.blocks[at];
+      AddModulo(from.first(grid_.NumbersOf(expert)), Room(expert));
+      from = from.subspan(grid_.NumbersOf(expert));
+      const SampleCount count = {updates.samples[at], updates.unknowns[at]};
+      ++CountOf(expert, kMessages);
+      CountOf(expert, kSamples) += static_cast<std::int64_t>(count.samples);
+      CountOf(expert, kUnknowns) += static_cast<std::int64_t>(count.unknowns);
+      const std::uint64_t new_unknowns = updates.new_unknowns[at];
+      CountOf(expert, kNewUnknowns) += static_cast<std::int64_t>(new_unknowns);
+      if (updates.nonces.empty()) continue;
+      contributions_[expert].push_back({updates.clients[c], updates.step, updates.releases, count,
+                                        new_unknowns, updates.nonces[c]});
+    }
+  }
+  for (const SampleCount& fresh : updates.fresh) {
+    counts_[counts_.size() - 2] += static_cast<std::int64_t>(fresh.samples);
+    counts_.back() += static_cast<std::int64_t>(fresh.unknowns);
+  }
+}
+
+void GramInbox::Clear() {
+  for (auto& sums : sums_) std::ranges::fill(sums, 0);
+  for (auto& contributions : contributions_) contributions.clear();
+  std::ranges::fill(counts_, 0);
+}
+
+std::vector<std::span<std::int64_t>> GramInbox::Sums() {
+  std::vector<std::span<std::int64_t>> all = {counts_};
+  for (const std::uint32_t expert : turn_) all.push_back(Room(expert));
+  return all;
+}
+
+void GramInbox::Merge(GramInbox& other) {
+  AddModulo(std::span<const std::int64_t>(other.counts_), counts_);
+  for (std::size_t e = 0; e < sums_.size(); ++e) {
+    auto& more = other.contributions_[e];
+    contributions_[e].insert(contributions_[e].end(), more.begin(), more.end());
+    if (other.sums_[e].empty()) continue;
+    AddModulo(std::span<const std::int64_t>(other.sums_[e]), Room(e));
+  }
+}
+
+/// Masked messages in the order of their clients, whichever came first.
+GramSum GramInbox::Take(std::size_t expert) {
+  if (CountOf(expert, kMessages) == 0) return {};
+  std::ranges::sort(contributions_[expert], {},
+                    [](const Contribution& each) { return std::pair(each.client, each.step); });
+  return {static_cast<std::uint64_t>(CountOf(expert, kMessages)),
+          {static_cast<std::uint64_t>(CountOf(expert, kSamples)),
+           static_cast<std::uint64_t>(CountOf(expert, kUnknowns))},
+          static_cast<std::uint64_t>(CountOf(expert, kNewUnknowns)),
+          std::exchange(sums_[expert], {}),
+          std::exchange(contributions_[expert], {})};
+}
+
+SampleCount GramInbox::fresh() const {
+  return {static_cast<std::uint64_t>(counts_[counts_.size() - 2]),
+          static_cast<std::uint64_t>(counts_.back())};
+}
+
+std::span<std::int64_t> GramInbox::Room(std::size_t expert) {
+  sums_[expert].resize(grid_.NumbersOf(expert));
+  return sums_[expert];
+}
+
+}  // namespace polykern
