@@ -22,7 +22,8 @@ constexpr double kDelta = 1e-6;
 /// many orders.
 double SlowDelta(double rho, double epsilon) {
   double least = 1;
-  for (double log_of_a = -8; log_of_a < 12; log_of_a += 0.001) {
+  for (int step = -8000; step < 12'000; ++step) {
+    const double log_of_a = step / 1000.0;
     const double a = std::exp(log_of_a);
     const double order = 1 + a;
     const double log_of_delta =
@@ -64,7 +65,8 @@ TEST(Epsilon, IsTheLeastOfAllOrders) {
 }
 
 TEST(Epsilon, RisesWithRhoAndFallsWithDelta) {
-  for (double rho = 1e-4; rho < 30; rho *= 1.3) {
+  for (int power = -40; power < 20; ++power) {
+    const double rho = std::pow(1.25, power);
     EXPECT_GT(EpsilonOf(rho * 1.001, kDelta), EpsilonOf(rho, kDelta)) << rho;
     EXPECT_GT(EpsilonOf(rho, kDelta), EpsilonOf(rho, 2 * kDelta)) << rho;
   }

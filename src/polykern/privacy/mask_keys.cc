@@ -82,7 +82,7 @@ SecretKey SharedSecret(const SecretKey& own, const PublicKey& other) {
 
 void Hkdf(std::span<const std::uint8_t> secret, std::span<const std::uint8_t> salt,
           std::span<const std::uint8_t> info, std::span<std::uint8_t> key) {
-  assert(key.size() <= 255 * 32);
+  assert(key.size() <= std::size_t{255} * 32);
   const CryptoPtr<EVP_KDF, EVP_KDF_free> kdf(EVP_KDF_fetch(nullptr, "HKDF", nullptr));
   CryptoPtr<EVP_KDF_CTX, EVP_KDF_CTX_free> context;
   if (kdf != nullptr) context.reset(EVP_KDF_CTX_new(kdf.get()));

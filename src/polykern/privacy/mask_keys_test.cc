@@ -110,7 +110,7 @@ TEST(Hkdf, IsThatOfTheStandard) {
   std::vector<std::uint8_t> run(256);
   for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::uint8_t>(i);
   const std::string bytes = ToHex(run);
-  EXPECT_EQ(hkdf(bytes.substr(0, 160), bytes.substr(2 * 0x60, 160), bytes.substr(2 * 0xb0), 82),
+  EXPECT_EQ(hkdf(bytes.substr(0, 160), bytes.substr(192, 160), bytes.substr(352), 82),
             "b11e398dc80327a1c8e7f78c596a49344f012eda2d4efad8a050cc4c19afa97c59045a99cac7827271cb41"
             "c65e590e09da3275600c2f09b8367793a9aca3db71cc30c58179ec3e87c14c01d5c1f3434f1d87");
 }
