@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -62,7 +63,7 @@ def test_the_authority_and_the_server_are_what_they_should_be(pki, openssl):
 def test_a_client_gets_a_folder_it_can_take_away(pki, openssl, tmp_path):
     assert pki("issue", "station-7", "--out", "device", "--days", "30").code == 0
     device = tmp_path / "device"
-    assert sorted(p.name for p in device.iterdir()) == ["ca.crt", "client.crt", "client.key"]
+    assert sorted(p.name for p in device.iterdir()) == ["ca.crt", "client.crt", "client.key", "mask.key"]
     assert (device / "ca.crt").read_bytes() == (tmp_path / "pki/ca.crt").read_bytes()
     assert verify(openssl, "device/client.crt", "-purpose", "sslclient")[0] == 0
     assert verify(openssl, "device/client.crt", "-purpose", "sslserver")[0] != 0
@@ -73,6 +74,106 @@ def test_a_client_gets_a_folder_it_can_take_away(pki, openssl, tmp_path):
     assert "CN = station-7" in subject and f"serial={entry['serial']}" in subject
     public = openssl("x509", "-in", "device/client.crt", "-noout", "-pubkey")[1]
     assert openssl("pkey", "-in", "device/client.key", "-pubout")[1] == public
+    assert openssl("pkey", "-in", "device/mask.key", "-noout", "-text")[1].startswith("X25519 Private-Key:")
+
+
+def test_a_renewed_client_keeps_its_key_for_masks_and_an_older_one_gets_one(pki, tmp_path):
+    key = tmp_path / "pki/clients/a/mask.key"
+    assert pki("issue", "a").code == 0
+    first = key.read_text()
+    assert pki("issue", "a", "--renew").code == 0
+    assert key.read_text() == first
+    key.unlink()  # as an older program left it
+    assert pki("issue", "a", "--renew").code == 0
+    assert key.read_text().startswith("-----BEGIN PRIVATE KEY-----") and key.read_text() != first
+    key.write_text("nonsense")
+    done = pki("issue", "a", "--renew")
+    assert done.code == 1 and done.err == "polykern: pki/clients/a/mask.key: holds no private key that can be read\n"
+
+
+def test_a_helper_gets_a_folder_of_its_own(pki, openssl, tmp_path):
+    done = pki("helper", "auditor", "--host", "helper.example.org", "192.0.2.8", "--out", "auditor")
+    assert done.code == 0 and "for helper.example.org, 192.0.2.8; expires" in done.out, done.err
+    folder = tmp_path / "auditor"
+    assert sorted(p.name for p in folder.iterdir()) == ["ca.crl", "ca.crt", "helper.crt", "helper.key", "mask.key"]
+    assert mode(folder) == 0o700 and mode(folder / "helper.key") == mode(folder / "mask.key") == 0o600
+    text = openssl("x509", "-in", "auditor/helper.crt", "-noout", "-text")[1]
+    assert re.search(r"Extended Key Usage: \s*2\.25\.295329148796663392608447216998512933944\n", text), text
+    assert "DNS:helper.example.org, IP Address:192.0.2.8" in text and "CN = auditor" in text
+    assert verify(openssl, "auditor/helper.crt", "-verify_hostname", "helper.example.org")[0] == 0
+    for purpose in ["sslserver", "sslclient", "nssslserver"]:
+        assert verify(openssl, "auditor/helper.crt", "-purpose", purpose)[0] != 0
+    listing = listed(pki)
+    assert listing["clients"] == [] and [entry["name"] for entry in listing["helpers"]] == ["auditor"]
+    assert re.search(r"^No client yet\.\n\nhelper .*\n-+.*\nauditor +good ", pki("list").out, re.M), pki("list").out
+
+
+def test_a_helper_is_renewed_revoked_and_never_a_client(pki, openssl, tmp_path):
+    assert pki("helper").code == 0 and pki("issue", "a").code == 0
+    folder = tmp_path / "pki/helpers/helper"
+    mask_key = (folder / "mask.key").read_text()
+    done = pki("helper")
+    assert done.code == 1 and "'helper' has a certificate already" in done.err and "--renew" in done.err
+    assert pki("helper", "--renew").code == 0
+    assert (folder / "mask.key").read_text() == mask_key
+    done = pki("issue", "helper", "--renew")
+    assert (done.code, done.err) == (1, "polykern: 'helper' is the name of a helper; give the client another\n")
+    done = pki("helper", "a", "--renew")
+    assert (done.code, done.err) == (1, "polykern: 'a' is the name of a client; give the helper another\n")
+    assert pki("revoke", "a").code == 0
+    assert (folder / "ca.crl").read_bytes() == (tmp_path / "pki/ca.crl").read_bytes()
+    assert "helper, 2 certificates" in pki("revoke", "helper").out
+    assert "revoked" in verify(openssl, "pki/helpers/helper/helper.crt")[1]
+    assert [entry["state"] for entry in listed(pki)["helpers"]] == ["revoked", "revoked"]
+
+
+def pose(tmp_path, place, whose, crt, key):
+    """A folder in which one's certificate stands where another's belongs."""
+    folder = tmp_path / place
+    folder.mkdir(exist_ok=True)
+    shutil.copy(tmp_path / "pki/ca.crt", folder / "ca.crt")
+    shutil.copy(tmp_path / "pki/ca.crl", folder / "ca.crl")
+    shutil.copy(tmp_path / crt, folder / f"{whose}.crt")
+    shutil.copy(tmp_path / key, folder / f"{whose}.key")
+    return folder
+
+
+@pytest.fixture
+def meet(polykern, tmp_path):
+    """meet(server's folder, client's folder): whether a sample is learnt, and what the client says."""
+    running = []
+
+    def run(server, client):
+        running.append(subprocess.Popen(
+            [os.environ["POLYKERN"], "serve", "--listen", "127.0.0.1:0", "--certificates", server, "--dimension", "1",
+             "--target-range", "0:1", "--steps", "1", "--store", f"{len(running)}.db", "--log", "none"],
+            cwd=tmp_path, stdout=subprocess.PIPE, text=True))
+        port = re.match(r"listening on 127\.0\.0\.1:(\d+)", running[-1].stdout.readline())[1]
+        done = polykern("join", "--server", f"127.0.0.1:{port}", "--certificates", client, "--give-up", "1",
+                        input="x,y\n0.5,0.5\n")
+        return done.code, done.err
+
+    yield run
+    for server in running:
+        server.kill()
+        server.communicate()
+
+
+def test_no_certificate_passes_for_that_of_another_role(polykern, meet, tmp_path):
+    assert polykern("pki", "init").code == polykern("pki", "issue", "a").code == polykern("pki", "helper").code == 0
+    pairs = {"server": ("pki/server.crt", "pki/server.key"),
+             "client": ("pki/clients/a/client.crt", "pki/clients/a/client.key"),
+             "helper": ("pki/helpers/helper/helper.crt", "pki/helpers/helper/helper.key")}
+    code, err = meet("pki", "pki/clients/a")
+    assert code == 0, err
+    for role in ["helper", "client"]:
+        pose(tmp_path, f"{role}-as-server", "server", *pairs[role])
+        code, err = meet(f"{role}-as-server", "pki/clients/a")
+        assert code == 1 and "the server's certificate is not good: unsuitable certificate purpose" in err, err
+    for role in ["helper", "server"]:
+        pose(tmp_path, f"{role}-as-client", "client", *pairs[role])
+        code, err = meet("pki", f"{role}-as-client")
+        assert code == 1 and "unsupported certificate" in err, err
 
 
 def test_keys_are_their_owners_alone_whatever_the_umask(polykern, tmp_path):
@@ -83,6 +184,7 @@ def test_keys_are_their_owners_alone_whatever_the_umask(polykern, tmp_path):
         top = tmp_path / folder
         assert mode(top) == mode(top / "clients") == mode(top / "clients/a") == 0o700
         assert mode(top / "ca.key") == mode(top / "server.key") == mode(top / "clients/a/client.key") == 0o600
+        assert mode(top / "clients/a/mask.key") == 0o600
         assert mode(top / "ca.crt") == mode(top / "ca.crl") == 0o644
 
 
@@ -160,6 +262,7 @@ def test_a_kill_at_any_moment_leaves_a_usable_authority(pki, openssl, tmp_path):
         if folder.exists():  # then it is whole, and known
             serial = openssl("x509", "-in", str(folder / "client.crt"), "-noout", "-serial")[1].strip().split("=")[1]
             assert serial in known and (folder / "client.key").exists() and (folder / "ca.crt").exists()
+            assert (folder / "mask.key").exists()
     for found in (tmp_path / "pki").rglob("client.crt"):  # no certificate that cannot be revoked
         assert openssl("x509", "-in", str(found), "-noout", "-serial")[1].strip().split("=")[1] in known
     for i in range(25):
@@ -212,7 +315,7 @@ def expired_authority(openssl, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, code, words", [
-    (["pki"], 2, ["say what to do", "init, issue, revoke, list"]),
+    (["pki"], 2, ["say what to do", "init, issue, helper, revoke, list"]),
     (["pki", "issue"], 2, ["NAME is required"]),
     (["pki", "issue", "a/b"], 1, ["'a/b' cannot be a client's name", "letters, digits"]),
     (["pki", "issue", ".."], 1, ["cannot be a client's name"]),
@@ -220,6 +323,10 @@ def expired_authority(openssl, tmp_path):
     (["pki", "issue", "a", "--days", "0"], 2, ["--days"]),
     (["pki", "issue", "a", "--dir", "none"], 1, ["none: there is no authority here", "make one with: polykern pki init --dir none"]),
     (["pki", "issue", "a", "--out", "pki"], 1, ["pki: is there already", "--out"]),
+    (["pki", "helper", "a/b"], 1, ["'a/b' cannot be a helper's name"]),
+    (["pki", "helper", "--host", "host:1"], 1, ["'host:1' is neither"]),
+    (["pki", "helper", "--out", "pki"], 1, ["pki: is there already and not a helper's folder", "--out"]),
+    (["pki", "helper", "--dir", "none"], 1, ["none: there is no authority here"]),
     (["pki", "init"], 1, ["there is an authority already", "--dir"]),
     (["pki", "init", "--dir", "x", "--server", "host:1"], 1, ["'host:1' is neither"]),
     (["pki", "revoke", "nobody"], 1, ["'nobody' was never issued", "polykern pki list"]),
@@ -251,7 +358,7 @@ def test_an_expired_or_unreadable_authority_gets_one_clear_line(pki, openssl, tm
     assert done.code == 1 and done.err == "polykern: pki/ca.crt: holds no certificate that can be read\n"
 
 
-@pytest.mark.parametrize("command", ["init", "issue", "revoke", "list"])
+@pytest.mark.parametrize("command", ["init", "issue", "helper", "revoke", "list"])
 def test_every_command_has_help_with_an_example(polykern, command):
     done = polykern("pki", command, "--help")
     assert done.code == 0 and f"Example: polykern pki {command}" in done.out

@@ -54,7 +54,21 @@ void Issue(const PkiOptions& options) {
                                  : options.issue.out;
   std::cout << "issued     " << issued.name << ", serial " << issued.serial << ", expires "
             << DateText(issued.expires) << "\nfolder     " << folder
-            << " (copy it to the device; client.key is its secret)\n";
+            << " (copy it to the device; client.key and mask.key are its secrets)\n";
+}
+
+void Helper(const PkiOptions& options) {
+  const IssuedCertificate issued = IssueHelper(options.folder, options.name, options.issue);
+  const std::string folder = options.issue.out.empty()
+                                 ? AuthorityPaths(options.folder).Helper(options.name)
+                                 : options.issue.out;
+  const std::vector<std::string> hosts =
+      options.issue.hosts.empty() ? LocalHosts() : options.issue.hosts;
+  std::cout
+      << "helper     " << issued.name << ", serial " << issued.serial << ", for " << Listed(hosts)
+      << "; expires " << DateText(issued.expires) << "\nfolder     " << folder
+      << " (give it to whoever runs the helper, who is not who runs the server; helper.key and "
+         "mask.key are its secrets)\n";
 }
 
 void Revoke(const PkiOptions& options) {
@@ -66,16 +80,20 @@ void Revoke(const PkiOptions& options) {
             << " (servers that read this file notice without a restart)\n";
 }
 
-void ListAsJson(const AuthorityContents& all, std::int64_t now) {
-  Json clients = Json::array();
-  for (const IssuedCertificate& entry : all.clients) {
-    clients.push_back({{"name", entry.name},
-                       {"serial", entry.serial},
-                       {"issued", entry.issued},
-                       {"expires", entry.expires},
-                       {"revoked", entry.revoked ? Json(*entry.revoked) : Json()},
-                       {"state", StateOf(entry, now)}});
+Json AsJson(const std::vector<IssuedCertificate>& certificates, std::int64_t now) {
+  Json list = Json::array();
+  for (const IssuedCertificate& entry : certificates) {
+    list.push_back({{"name", entry.name},
+                    {"serial", entry.serial},
+                    {"issued", entry.issued},
+                    {"expires", entry.expires},
+                    {"revoked", entry.revoked ? Json(*entry.revoked) : Json()},
+                    {"state", StateOf(entry, now)}});
   }
+  return list;
+}
+
+void ListAsJson(const AuthorityContents& all, std::int64_t now) {
   std::cout << Json{{"authority",
                      {{"name", all.authority.name},
                       {"serial", all.authority.serial},
@@ -84,25 +102,29 @@ void ListAsJson(const AuthorityContents& all, std::int64_t now) {
                      {{"hosts", all.server.hosts},
                       {"serial", all.server.serial},
                       {"expires", all.server.valid.until}}},
-                    {"clients", clients}}
+                    {"clients", AsJson(all.clients, now)},
+                    {"helpers", AsJson(all.helpers, now)}}
                    .dump(2)
             << '\n';
 }
 
-void ListAsText(const AuthorityContents& all, std::int64_t now) {
+std::string AsTable(const char* whose, const std::vector<IssuedCertificate>& certificates,
+                    std::int64_t now) {
   std::vector<std::vector<std::string>> rows;
-  for (const IssuedCertificate& entry : all.clients) {
+  for (const IssuedCertificate& entry : certificates) {
     rows.push_back({entry.name, StateOf(entry, now), DateText(entry.issued),
                     DateText(entry.expires), entry.revoked ? DateText(*entry.revoked) : "-",
                     entry.serial});
   }
+  return FormatTable({whose, "state", "issued", "expires", "revoked", "serial"}, rows);
+}
+
+void ListAsText(const AuthorityContents& all, std::int64_t now) {
   std::cout << all.authority.name << ", expires " << DateText(all.authority.valid.until)
             << "\nserver " << Listed(all.server.hosts) << ", expires "
             << DateText(all.server.valid.until) << "\n\n";
-  std::cout << (rows.empty()
-                    ? "No client yet.\n"
-                    : FormatTable({"client", "state", "issued", "expires", "revoked", "serial"},
-                                  rows));
+  std::cout << (all.clients.empty() ? "No client yet.\n" : AsTable("client", all.clients, now));
+  if (!all.helpers.empty()) std::cout << '\n' << AsTable("helper", all.helpers, now);
 }
 
 void List(const PkiOptions& options) {
@@ -149,31 +171,55 @@ void AddPkiCommand(CLI::App& program) {
     Init(*o);
   });
 
+  const auto add_issue_options = [&days](CLI::App* command, IssueOptions& options,
+                                         const char* home) {
+    command->add_option(
+        "--out", options.out,
+        "Folder to make (default: " + std::string(home) + "/NAME in the authority's)");
+    command
+        ->add_option("--days", options.days, "How long it lasts, at most until the authority ends")
+        ->check(days)
+        ->capture_default_str();
+    command->add_flag("--renew", options.renew,
+                      "A further certificate for a name that has one; mask.key stays, or is added");
+  };
   const auto [issue, issue_options] =
       add("issue",
-          "Make one client's folder: ca.crt, client.crt, client.key. No other client is touched.\n"
+          "Make one client's folder: ca.crt, client.crt, client.key, mask.key. No other client is "
+          "touched.\n"
           "Example: polykern pki issue station-7 --out station-7");
   issue->add_option("NAME", issue_options->name, "The client's name, by which it is known")
       ->required();
-  issue->add_option("--out", issue_options->issue.out,
-                    "Folder to make (default: clients/NAME in the authority's)");
-  issue
-      ->add_option("--days", issue_options->issue.days,
-                   "How long it lasts, at most until the authority ends")
-      ->check(days)
-      ->capture_default_str();
-  issue->add_flag("--renew", issue_options->issue.renew,
-                  "A further certificate for a client that has one");
+  add_issue_options(issue, issue_options->issue, "clients");
   issue->callback([o = issue_options] {
     LeaveNoCoreFiles();
     Issue(*o);
   });
 
+  const auto [helper, helper_options] =
+      add("helper",
+          "Make the folder of the helper, which masked sums need: ca.crt, ca.crl, helper.crt, "
+          "helper.key, mask.key.\n"
+          "Example: polykern pki helper auditor --host helper.example.org --out auditor");
+  helper_options->name = "helper";
+  helper->add_option("NAME", helper_options->name, "The helper's name, by which it is known")
+      ->capture_default_str();
+  helper
+      ->add_option("--host", helper_options->issue.hosts,
+                   "Names and addresses that the server reaches the helper by (default: localhost "
+                   "and this machine's name)")
+      ->delimiter(',');
+  add_issue_options(helper, helper_options->issue, "helpers");
+  helper->callback([o = helper_options] {
+    LeaveNoCoreFiles();
+    Helper(*o);
+  });
+
   const auto [revoke, revoke_options] =
       add("revoke",
-          "Take back every certificate of a client; servers notice without a restart.\n"
+          "Take back every certificate of a client or helper; servers notice without a restart.\n"
           "Example: polykern pki revoke station-7");
-  revoke->add_option("NAME", revoke_options->name, "The client's name")->required();
+  revoke->add_option("NAME", revoke_options->name, "The client's or helper's name")->required();
   revoke->callback([o = revoke_options] {
     LeaveNoCoreFiles();
     Revoke(*o);

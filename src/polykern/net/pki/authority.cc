@@ -12,51 +12,12 @@
 #include "polykern/io/file_lock.h"
 #include "polykern/io/files.h"
 #include "polykern/net/pki/authority_index_internal.h"
-#include "polykern/net/pki/client_folder_internal.h"
+#include "polykern/net/pki/signer_internal.h"
 
 namespace polykern {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kDay = 86400;
-constexpr std::int64_t kClockSlack = 3600;  // other machines' clocks may be behind
-
-/// An authority that can sign, read from its folder while holding it.
-class Signer {
- public:
-  Signer(const std::string& folder, std::int64_t now)
-      : paths(Checked(folder)), hold_(FileLock::Wait(folder)) {
-    pair.certificate = ReadWholeFile(paths.certificate);
-    const CertificateFacts facts = ReadCertificate(pair.certificate, paths.certificate);
-    pair.key = ReadWholeFile(paths.key);
-    CheckKeyPair(pair, paths.key);
-    until = facts.valid.until;
-    if (until <= now) {
-      throw Error(paths.certificate + ": the authority expired on " + DateText(until) +
-                  "; make a new one in another folder with: polykern pki init " +
-                  ShellSpelling("dir", "FOLDER"));
-    }
-  }
-
-  /// From now on, for so many days, but not longer than the authority.
-  Validity Days(std::size_t days, std::int64_t now) const {
-    const auto wanted = static_cast<std::int64_t>(days);
-    return {now - kClockSlack, wanted < (until - now) / kDay ? now + wanted * kDay : until};
-  }
-
-  const AuthorityPaths paths;
-  KeyPair pair;
-  std::int64_t until = 0;
-
- private:
-  static AuthorityPaths Checked(const std::string& folder) {
-    CheckAuthority(folder);
-    return AuthorityPaths(folder);
-  }
-
-  FileLock hold_;
-};
 
 std::string MakeServerKey(const AuthorityPaths& paths) {
   const std::string key = MakeKey();
@@ -79,18 +40,6 @@ void RefuseExisting(const std::string& folder) {
     throw Error(folder + ": there is an authority already, and it is never replaced; name " +
                 "another folder with " + OptionName("dir") +
                 ", or renew the server's certificate with " + OptionName("renew"));
-  }
-}
-
-/// Throws Error if this name has a certificate that is neither revoked nor expired.
-void RefuseSecond(const std::string& name, const std::vector<IssuedCertificate>& all,
-                  const RevocationList& revocations, std::int64_t now) {
-  for (const IssuedCertificate& entry : all) {
-    if (entry.name != name || entry.expires <= now) continue;
-    if (std::ranges::count(revocations.revoked, entry.serial, &Revocation::serial)) continue;
-    throw Error("'" + name + "' has a certificate already, issued on " + DateText(entry.issued) +
-                "; give this client another name, or issue a further one with " +
-                OptionName("renew"));
   }
 }
 
@@ -123,10 +72,10 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
   MakePrivateFolder(folder);
   const FileLock hold = FileLock::Wait(folder);
   RefuseExisting(folder);
-  const std::int64_t from = options.now - kClockSlack;
-  const std::int64_t until = options.now + static_cast<std::int64_t>(options.days) * kDay;
+  const std::int64_t from = options.now - Signer::kClockSlack;
+  const std::int64_t until = options.now + static_cast<std::int64_t>(options.days) * Signer::kDay;
   const std::int64_t server_until =
-      options.now + static_cast<std::int64_t>(options.server_days) * kDay;
+      options.now + static_cast<std::int64_t>(options.server_days) * Signer::kDay;
   const KeyPair authority = MakeAuthority({from, until});
   ReplaceFile(paths.key, authority.key, FileMode::kSecret);
   const CertificateFacts server = MakeServer(paths, authority, MakeServerKey(paths), hosts,
@@ -137,42 +86,6 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
   MakePrivateFolder(paths.clients);
   ReplaceFile(paths.certificate, authority.certificate, FileMode::kOpen);
   return server;
-}
-
-IssuedCertificate IssueClient(const std::string& folder, const std::string& name,
-                              const IssueOptions& options) {
-  if (!IsClientName(name)) {
-    throw Error("'" + name + "' cannot be a client's name: use 1 to 64 letters, digits, '.', '_' " +
-                "and '-', with a letter, a digit or '_' in front");
-  }
-  const Signer signer(folder, options.now);
-  const AuthorityPaths& paths = signer.paths;
-  std::vector<IssuedCertificate> all = ReadIndex(paths.index);
-  const RevocationList revocations = ReadRevocations(paths, signer.pair.certificate, all);
-  if (!options.renew) RefuseSecond(name, all, revocations, options.now);
-  const fs::path place =
-      fs::path(options.out.empty() ? paths.Client(name) : options.out).lexically_normal();
-  const fs::path target = place.has_filename() ? place : place.parent_path();
-  CheckReplaceable(target);
-  if (options.out.empty()) {
-    MakePrivateFolder(paths.clients);
-    for (const auto& entry : fs::directory_iterator(paths.clients)) {  // what killed ones left
-      if (entry.path().filename().string().starts_with('.')) fs::remove_all(entry.path());
-    }
-  }
-  NewClientFolder fresh(target);
-  const std::string key = MakeKey();
-  const Validity valid = signer.Days(options.days, options.now);
-  const std::string certificate = MakeClientCertificate(signer.pair, key, name, valid);
-  ReplaceFile(fresh.path() + "/client.key", key, FileMode::kSecret);
-  ReplaceFile(fresh.path() + "/ca.crt", signer.pair.certificate, FileMode::kOpen);
-  const IssuedCertificate issued{
-      name, ReadCertificate(certificate, name).serial, options.now, valid.until, {}};
-  all.push_back(issued);
-  WriteIndex(paths.index, all);  // before the certificate is anywhere: it can be revoked
-  ReplaceFile(fresh.path() + "/client.crt", certificate, FileMode::kOpen);
-  fresh.MoveTo(target);
-  return issued;
 }
 
 std::size_t RevokeClient(const std::string& folder, const std::string& name, std::int64_t now) {
@@ -194,9 +107,14 @@ std::size_t RevokeClient(const std::string& folder, const std::string& name, std
     if (!entry.revoked) entry.revoked = now;
   }
   ++list.number;
-  ReplaceFile(paths.revocations, MakeRevocationList(signer.pair, list, now - kClockSlack),
-              FileMode::kOpen);
+  const std::string text = MakeRevocationList(signer.pair, list, now - Signer::kClockSlack);
+  ReplaceFile(paths.revocations, text, FileMode::kOpen);
   WriteIndex(paths.index, all);
+  std::error_code none;  // no helper was ever issued
+  for (const auto& helper : fs::directory_iterator(paths.helpers, none)) {
+    const std::string copy = (helper.path() / "ca.crl").string();
+    if (FileExists(copy)) ReplaceFile(copy, text, FileMode::kOpen);
+  }
   return fresh;
 }
 
@@ -204,18 +122,21 @@ AuthorityContents ReadAuthority(const std::string& folder) {
   const AuthorityPaths paths(folder);
   CheckAuthority(folder);
   const std::string authority = ReadWholeFile(paths.certificate);
+  const std::vector<IssuedCertificate> all = ReadIndex(paths.index);
   AuthorityContents contents{
       .authority = ReadCertificate(authority, paths.certificate),
       .server = ReadCertificate(ReadWholeFile(paths.server_certificate), paths.server_certificate),
-      .clients = ReadIndex(paths.index)};
+      .clients = {},
+      .helpers = {}};
   std::map<std::string, std::int64_t> revoked;
-  for (const Revocation& r : ReadRevocations(paths, authority, contents.clients).revoked) {
+  for (const Revocation& r : ReadRevocations(paths, authority, all).revoked) {
     revoked.emplace(r.serial, r.when);
   }
-  for (IssuedCertificate& entry : contents.clients) {
+  for (IssuedCertificate entry : all) {
     if (const auto found = revoked.find(entry.serial); found != revoked.end()) {
       entry.revoked = found->second;
     }
+    (entry.role == Role::kHelper ? contents.helpers : contents.clients).push_back(entry);
   }
   return contents;
 }

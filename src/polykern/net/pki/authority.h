@@ -16,9 +16,9 @@ namespace polykern {
 /// (authority_folder.h).
 ///
 /// Keys are readable by their owner alone from their first byte. A process may be killed at any
-/// moment: the folder stays usable, and every client certificate on a disk is in the index, so that
-/// it can be revoked. Any number of processes may work on one folder; they wait for each other.
-/// Everything throws Error.
+/// moment: the folder stays usable, and every client's or helper's certificate on a disk is in the
+/// index, so that it can be revoked. Any number of processes may work on one folder; they wait for
+/// each other. Everything throws Error.
 
 struct InitOptions {
   /// The server's host names and IP addresses; empty: those of this machine.
@@ -30,9 +30,11 @@ struct InitOptions {
 };
 
 struct IssueOptions {
-  std::string out = {};    ///< folder to make; empty: clients/NAME in the authority's
+  std::string out = {};  ///< folder to make; empty: clients/NAME or helpers/NAME in the authority's
   std::size_t days = 730;  ///< how long the certificate lasts, at most until the authority ends
   bool renew = false;      ///< a further certificate for a name that has a good one
+  /// A helper's host names and IP addresses; empty: those of this machine.
+  std::vector<std::string> hosts = {};
   std::int64_t now = std::time(nullptr);
 };
 
@@ -40,6 +42,7 @@ struct AuthorityContents {
   CertificateFacts authority;
   CertificateFacts server;
   std::vector<IssuedCertificate> clients;  ///< in the order they were issued
+  std::vector<IssuedCertificate> helpers;  ///< likewise
 };
 
 /// localhost, its addresses and this machine's name.
@@ -49,12 +52,19 @@ std::vector<std::string> LocalHosts();
 /// must exist; server.key is kept if it is there (to change it, remove it first).
 CertificateFacts InitAuthority(const std::string& folder, const InitOptions& options);
 
-/// Makes one client's folder and touches no other's. Refuses a name that has a good certificate
-/// unless told to renew; the earlier one then stays good until it expires or is revoked.
+/// Makes one client's folder, with a key for masks, and touches no other's. Refuses a name that has
+/// a good certificate unless told to renew, or that was ever a helper's. Renewed, the earlier
+/// certificate stays good until it expires or is revoked, and the folder keeps its key for masks if
+/// it has one and its certificate is not revoked.
 IssuedCertificate IssueClient(const std::string& folder, const std::string& name,
                               const IssueOptions& options);
 
-/// Revokes every certificate of this name and writes the list. Returns how many were not revoked
+/// The same for a helper; its folder also has the list of what is revoked.
+IssuedCertificate IssueHelper(const std::string& folder, const std::string& name,
+                              const IssueOptions& options);
+
+/// Revokes every certificate of this name, a client's or a helper's, and writes the list, also into
+/// the folders of helpers that are still below the authority's. Returns how many were not revoked
 /// before; refuses a name that was never issued.
 std::size_t RevokeClient(const std::string& folder, const std::string& name,
                          std::int64_t now = std::time(nullptr));

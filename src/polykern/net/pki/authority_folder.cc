@@ -16,6 +16,7 @@ AuthorityPaths::AuthorityPaths(const std::string& folder) {
   server_key = (top / "server.key").string();
   index = (top / "index.json").string();
   clients = (top / "clients").string();
+  helpers = (top / "helpers").string();
 }
 
 void CheckAuthority(const std::string& folder) {

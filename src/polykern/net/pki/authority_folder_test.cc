@@ -67,6 +67,22 @@ TEST_F(FolderOfAnAuthority, RemembersEveryCertificate) {
             " {\"name\":\"b\",\"serial\":\"0B\",\"issued\":3,\"expires\":4,\"revoked\":5}\n]\n");
 }
 
+TEST_F(FolderOfAnAuthority, RemembersWhichCertificateIsAHelpers) {
+  const std::string path = folder.At("index.json");
+  WriteIndex(path, {{"a", "0A", 1, 2, {}}, {"b", "0B", 3, 4, {}, Role::kHelper}});
+  const auto all = ReadIndex(path);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].role, Role::kClient);
+  EXPECT_EQ(all[1].role, Role::kHelper);
+  EXPECT_THAT(ReadWholeFile(path), HasSubstr("\"revoked\":null,\"role\":\"helper\"}"));
+  for (const char* role : {"7", "\"king\""}) {
+    folder.Write("index.json",
+                 std::string("[{\"name\":\"a\",\"serial\":\"0A\",\"issued\":1,\"expires\":2,") +
+                     "\"revoked\":null,\"role\":" + role + "}]");
+    EXPECT_THAT(MessageOf([&] { ReadIndex(path); }), HasSubstr("index.json: is damaged")) << role;
+  }
+}
+
 TEST_F(FolderOfAnAuthority, RefusesAnIndexThatIsDamaged) {
   for (const char* text :
        {"", "{", "[{}]", "[1]", "[{\"name\":7}]",
@@ -113,17 +129,26 @@ TEST_F(FolderOfAnAuthority, OfAClientIsThereAsAWholeOrNotAtAll) {
 }
 
 TEST_F(FolderOfAnAuthority, OfAClientReplacesNothingElse) {
-  CheckReplaceable(folder.At("none"));
+  CheckReplaceable(folder.At("none"), "client");
   fs::create_directory(folder.At("empty"));
-  CheckReplaceable(folder.At("empty"));
-  folder.Write("client/ca.crt", "");
-  folder.Write("client/client.key", "");
-  CheckReplaceable(folder.At("client"));
+  CheckReplaceable(folder.At("empty"), "client");
+  for (const char* file : {"ca.crt", "client.crt", "client.key", "mask.key"}) {
+    folder.Write(std::string("client/") + file, "");
+  }
+  CheckReplaceable(folder.At("client"), "client");
+  for (const char* file : {"ca.crt", "ca.crl", "helper.crt", "helper.key", "mask.key"}) {
+    folder.Write(std::string("helper/") + file, "");
+  }
+  CheckReplaceable(folder.At("helper"), "helper");
+  EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("helper"), "client"); }),
+              HasSubstr("is there already and not a client's folder"));
+  EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("client"), "helper"); }),
+              HasSubstr("is there already and not a helper's folder"));
   folder.Write("client/diary.txt", "dear");
-  EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("client")); }),
+  EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("client"), "client"); }),
               HasSubstr("is there already and not a client's folder"));
   const std::string file = folder.Write("file", "");
-  EXPECT_THROW(CheckReplaceable(file), Error);
+  EXPECT_THROW(CheckReplaceable(file, "client"), Error);
   EXPECT_THAT(MessageOf([&] { NewClientFolder(file + "/a"); }),
               HasSubstr("the folder cannot be made"));
 }

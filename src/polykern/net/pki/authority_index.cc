@@ -12,6 +12,10 @@ namespace {
 
 using IndexJson = nlohmann::ordered_json;
 
+Error Damaged(const std::string& path) {
+  return Error(path + ": is damaged; put back the last copy of the authority's folder");
+}
+
 }  // namespace
 
 std::vector<IssuedCertificate> ReadIndex(const std::string& path) {
@@ -23,10 +27,14 @@ std::vector<IssuedCertificate> ReadIndex(const std::string& path) {
       entry.serial = row.at("serial");
       entry.issued = row.at("issued");
       entry.expires = row.at("expires");
+      if (const auto role = row.find("role"); role != row.end()) {  // a client has none
+        if (*role != "helper") throw Damaged(path);
+        entry.role = Role::kHelper;
+      }
       if (!row.at("revoked").is_null()) entry.revoked = row.at("revoked").get<std::int64_t>();
     }
   } catch (const IndexJson::exception&) {
-    throw Error(path + ": is damaged; put back the last copy of the authority's folder");
+    throw Damaged(path);
   }
   return all;
 }
@@ -34,11 +42,12 @@ std::vector<IssuedCertificate> ReadIndex(const std::string& path) {
 void WriteIndex(const std::string& path, const std::vector<IssuedCertificate>& all) {
   std::string text = "[";
   for (const IssuedCertificate& entry : all) {
-    const IndexJson row{{"name", entry.name},
-                        {"serial", entry.serial},
-                        {"issued", entry.issued},
-                        {"expires", entry.expires},
-                        {"revoked", entry.revoked ? IndexJson(*entry.revoked) : IndexJson()}};
+    IndexJson row{{"name", entry.name},
+                  {"serial", entry.serial},
+                  {"issued", entry.issued},
+                  {"expires", entry.expires},
+                  {"revoked", entry.revoked ? IndexJson(*entry.revoked) : IndexJson()}};
+    if (entry.role == Role::kHelper) row["role"] = "helper";
     text += (text.size() > 1 ? ",\n " : "\n ") + row.dump();
   }
   ReplaceFile(path, text + "\n]\n", FileMode::kSecret);

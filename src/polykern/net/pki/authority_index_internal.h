@@ -8,8 +8,8 @@
 
 namespace polykern {
 
-/// index.json of an authority's folder: every client certificate ever issued, in that order. All
-/// throw Error.
+/// index.json of an authority's folder: every certificate ever issued to a client or helper, in
+/// that order. All throw Error.
 std::vector<IssuedCertificate> ReadIndex(const std::string& path);
 void WriteIndex(const std::string& path, const std::vector<IssuedCertificate>& all);
 

@@ -8,6 +8,7 @@
 
 #include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
+#include "polykern/net/pki/mask_key_file.h"
 
 namespace polykern {
 namespace {
@@ -55,10 +56,11 @@ TEST_F(AuthorityFolder, HoldsKeysThatOnlyTheirOwnerReads) {
   EXPECT_EQ(ModeOf(paths.certificate), 0644U);
   EXPECT_EQ(ModeOf(paths.clients + "/a"), 0700U);
   EXPECT_EQ(ModeOf(paths.clients + "/a/client.key"), 0600U);
+  EXPECT_EQ(ModeOf(paths.clients + "/a/mask.key"), 0600U);
   EXPECT_THAT(FilesIn(pki), UnorderedElementsAre("ca.crt", "ca.key", "ca.crl", "server.crt",
                                                  "server.key", "index.json", "clients"));
   EXPECT_THAT(FilesIn(paths.clients + "/a"),
-              UnorderedElementsAre("ca.crt", "client.crt", "client.key"));
+              UnorderedElementsAre("ca.crt", "client.crt", "client.key", "mask.key"));
 }
 
 TEST_F(AuthorityFolder, GetsItsModesUnderAUmaskThatHidesEverything) {
@@ -142,6 +144,112 @@ TEST_F(AuthorityFolder, RefusesNamesThatAreNotNames) {
   }
   EXPECT_THAT(MessageOf([&] { Issue(std::string(65, 'a')); }), HasSubstr("1 to 64"));
   EXPECT_EQ(Issue(std::string(64, 'a')).name.size(), 64U);
+}
+
+TEST_F(AuthorityFolder, GivesEveryClientAKeyForMasksThatItKeeps) {
+  Init();
+  Issue("a");
+  Issue("b");
+  const auto mask_key = [&](const std::string& name) {
+    const std::string path = paths.Client(name) + "/mask.key";
+    const std::string text = ReadWholeFile(path);
+    ReadMaskKey(text, path);
+    return text;
+  };
+  const std::string first = mask_key("a");
+  EXPECT_NE(mask_key("b"), first);
+  Issue("a", true);
+  EXPECT_EQ(mask_key("a"), first);
+  fs::remove(paths.Client("a") + "/mask.key");  // as older clients have it
+  Issue("a", true);
+  const std::string second = mask_key("a");
+  EXPECT_NE(second, first);
+  // Elsewhere it is the same key, unless another client's folder is replaced there.
+  IssueClient(pki, "a", {.out = folder.At("device"), .renew = true, .now = kNow});
+  EXPECT_EQ(ReadWholeFile(folder.At("device/mask.key")), second);
+  IssueClient(pki, "c", {.out = folder.At("device"), .renew = true, .now = kNow});
+  EXPECT_NE(ReadWholeFile(folder.At("device/mask.key")), second);
+}
+
+TEST_F(AuthorityFolder, KeepsNoKeyForMasksOfAClientThatWasRevoked) {
+  Init();
+  Issue("a");
+  const std::string path = paths.Client("a") + "/mask.key";
+  const std::string first = ReadWholeFile(path);
+  RevokeClient(pki, "a", kNow);
+  Issue("a", true);  // whoever took the device has its key
+  const std::string second = ReadWholeFile(path);
+  EXPECT_NE(second, first);
+  IssueClient(pki, "a", {.now = kNow + 731 * kDay});  // not told to renew: everything is new
+  EXPECT_NE(ReadWholeFile(path), second);
+  ReplaceFile(path, "nonsense", FileMode::kSecret);
+  EXPECT_THAT(MessageOf([&] { Issue("a", true); }),
+              HasSubstr("mask.key: holds no private key that can be read"));
+}
+
+TEST_F(AuthorityFolder, GivesAHelperAFolderOfItsOwn) {
+  Init();
+  Issue("a");
+  const mode_t before = umask(0);
+  const IssuedCertificate issued =
+      IssueHelper(pki, "auditor", {.hosts = {"helper.example.org", "192.0.2.8"}, .now = kNow});
+  umask(before);
+  const std::string home = paths.Helper("auditor");
+  EXPECT_THAT(FilesIn(home),
+              UnorderedElementsAre("ca.crt", "ca.crl", "helper.crt", "helper.key", "mask.key"));
+  EXPECT_EQ(ModeOf(paths.helpers), 0700U);
+  EXPECT_EQ(ModeOf(home), 0700U);
+  EXPECT_EQ(ModeOf(home + "/helper.key"), 0600U);
+  EXPECT_EQ(ModeOf(home + "/mask.key"), 0600U);
+  EXPECT_EQ(ReadWholeFile(home + "/ca.crl"), ReadWholeFile(paths.revocations));
+  const std::string certificate = ReadWholeFile(home + "/helper.crt");
+  CheckKeyPair({certificate, ReadWholeFile(home + "/helper.key")}, "the helper");
+  const CertificateFacts facts = ReadCertificate(certificate, "it");
+  EXPECT_EQ(facts.name, "auditor");
+  EXPECT_EQ(facts.serial, issued.serial);
+  EXPECT_THAT(facts.hosts, ElementsAre("helper.example.org", "192.0.2.8"));
+  const AuthorityContents all = ReadAuthority(pki);
+  ASSERT_EQ(all.clients.size(), 1U);
+  ASSERT_EQ(all.helpers.size(), 1U);
+  EXPECT_EQ(all.helpers[0].serial, issued.serial);
+}
+
+TEST_F(AuthorityFolder, RenewsAHelperAndRevokesIt) {
+  Init();
+  const std::string home = paths.Helper("helper");
+  IssueHelper(pki, "helper", {.now = kNow});
+  EXPECT_THAT(ReadCertificate(ReadWholeFile(home + "/helper.crt"), "it").hosts,
+              testing::Contains("localhost"));
+  const std::string mask_key = ReadWholeFile(home + "/mask.key");
+  EXPECT_THAT(MessageOf([&] { IssueHelper(pki, "helper", {.now = kNow}); }),
+              HasSubstr("'helper' has a certificate already"));
+  IssueHelper(pki, "helper", {.renew = true, .now = kNow});
+  EXPECT_EQ(ReadWholeFile(home + "/mask.key"), mask_key);
+  Issue("a");
+  RevokeClient(pki, "a", kNow);  // its helper knows at once
+  EXPECT_EQ(ReadWholeFile(home + "/ca.crl"), ReadWholeFile(paths.revocations));
+  EXPECT_EQ(RevokeClient(pki, "helper", kNow), 2U);
+  EXPECT_TRUE(ReadAuthority(pki).helpers[0].revoked && ReadAuthority(pki).helpers[1].revoked);
+}
+
+TEST_F(AuthorityFolder, GivesANameToOneRoleForEver) {
+  Init();
+  Issue("a");
+  IssueHelper(pki, "b", {.now = kNow});
+  const auto client = [&] { IssueClient(pki, "b", {.renew = true, .now = kNow}); };
+  const auto helper = [&] { IssueHelper(pki, "a", {.renew = true, .now = kNow}); };
+  EXPECT_EQ(MessageOf(client), "'b' is the name of a helper; give the client another");
+  EXPECT_EQ(MessageOf(helper), "'a' is the name of a client; give the helper another");
+  RevokeClient(pki, "a", kNow);
+  RevokeClient(pki, "b", kNow);
+  EXPECT_THAT(MessageOf(client), HasSubstr("'b' is the name of a helper"));
+  EXPECT_THAT(MessageOf(helper), HasSubstr("'a' is the name of a client"));
+  EXPECT_THAT(MessageOf([&] { IssueHelper(pki, "a/b", {.now = kNow}); }),
+              HasSubstr("cannot be a helper's name"));
+  EXPECT_THAT(MessageOf([&] { IssueHelper(pki, "c", {.hosts = {"a:1"}, .now = kNow}); }),
+              HasSubstr("neither a host's name nor an IP address"));
+  EXPECT_THAT(MessageOf([&] { IssueHelper(pki, "c", {.out = paths.Client("a"), .now = kNow}); }),
+              HasSubstr("not a helper's folder"));
 }
 
 TEST_F(AuthorityFolder, RefusesHostsThatAreNotHosts) {

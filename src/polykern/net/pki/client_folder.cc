@@ -45,17 +45,18 @@ void NewClientFolder::MoveTo(const fs::path& place) {
   if (!exchange) path_.clear();
 }
 
-void CheckReplaceable(const fs::path& place) {
+void CheckReplaceable(const fs::path& place, const std::string& whose) {
   if (!FileExists(place.string())) return;
   std::error_code error;
   const fs::directory_iterator files(place, error);
-  const bool good = !error && std::ranges::all_of(files, [](const fs::directory_entry& entry) {
+  const bool good = !error && std::ranges::all_of(files, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    return name == "ca.crt" || name == "client.crt" || name == "client.key";
+    return name == whose + ".crt" || name == whose + ".key" || name == "ca.crt" ||
+           name == "mask.key" || (whose == "helper" && name == "ca.crl");
   });
   if (good) return;
-  throw Error(place.string() + ": is there already and not a client's folder; name another " +
-              "with " + OptionName("out"));
+  throw Error(place.string() + ": is there already and not a " + whose +
+              "'s folder; name another with " + OptionName("out"));
 }
 
 }  // namespace polykern

@@ -5,8 +5,8 @@
 
 namespace polykern {
 
-/// A client's folder in the making: under a name nobody looks for, and removed with everything in
-/// it unless it is put in its place. Throws Error. Use it from one thread.
+/// A client's or helper's folder in the making: under a name nobody looks for, and removed with
+/// everything in it unless it is put in its place. Throws Error. Use it from one thread.
 class NewClientFolder {
  public:
   explicit NewClientFolder(const std::filesystem::path& place);
@@ -23,7 +23,8 @@ class NewClientFolder {
   std::string path_;
 };
 
-/// Throws Error unless there is nothing, a client's folder or an empty one: what may be replaced.
-void CheckReplaceable(const std::filesystem::path& place);
+/// Throws Error unless there is nothing, the folder of a `whose` ("client", "helper") or an empty
+/// one: what may be replaced.
+void CheckReplaceable(const std::filesystem::path& place, const std::string& whose);
 
 }  // namespace polykern

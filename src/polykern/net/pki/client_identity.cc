@@ -9,25 +9,55 @@
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/dates.h"
+#include "polykern/net/pki/mask_key_file.h"
 
 namespace polykern {
 
-ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now) {
-  const std::filesystem::path place(folder);
-  const std::string path = (place / "client.crt").string();
+namespace {
+
+/// The texts in a folder, as they are.
+ClientIdentity TextsIn(const std::filesystem::path& folder, const std::string& whose) {
+  const auto text = [&](const std::string& file) {
+    return ReadWholeFile((folder / file).string());
+  };
+  const bool masks = FileExists((folder / "mask.key").string());
+  return {text("ca.crt"), text(whose + ".crt"), text(whose + ".key"),
+          masks ? text("mask.key") : ""};
+}
+
+/// `command`: what makes such a folder for NAME.
+ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::string& whose,
+                            const std::string& command, std::int64_t now) {
+  const std::string path = (folder / (whose + ".crt")).string();
   if (std::error_code none; !std::filesystem::exists(path, none)) {
-    throw Error(path + ": there is no such file; make it with: polykern pki issue NAME (its " +
-                "folder is pki/clients/NAME)");
+    throw Error(path + ": there is no such file; make it with: " + command + "NAME (its folder " +
+                "is pki/" + whose + "s/NAME)");
   }
-  const KeyPair own{ReadWholeFile(path), ReadWholeFile((place / "client.key").string())};
-  CheckKeyPair(own, path);
+  ClientIdentity own = TextsIn(folder, whose);
+  CheckKeyPair({own.certificate, own.key}, path);
   const CertificateFacts facts = ReadCertificate(own.certificate, path);
   if (facts.valid.until <= now) {
-    throw Error(path + ": expired on " + DateText(facts.valid.until) +
-                "; get a new one with `polykern pki issue " + facts.name + " " +
-                ShellSpelling("renew") + "`");
+    throw Error(path + ": expired on " + DateText(facts.valid.until) + "; get a new one with `" +
+                command + facts.name + " " + ShellSpelling("renew") + "`");
   }
-  return {ReadWholeFile((place / "ca.crt").string()), own.certificate, own.key};
+  const std::string mask_key = (folder / "mask.key").string();
+  if (FileExists(mask_key)) ReadMaskKey(own.mask_key, mask_key);
+  return own;
+}
+
+}  // namespace
+
+ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now) {
+  return ReadIdentity(folder, "client", "polykern pki issue ", now);
+}
+
+ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now) {
+  ClientIdentity own = ReadIdentity(folder, "helper", "polykern pki helper ", now);
+  if (own.mask_key.empty()) {
+    throw Error(folder + "/mask.key: there is no such file; a helper needs its key for masks: " +
+                "put back the last copy of the folder");
+  }
+  return own;
 }
 
 std::vector<ClientIdentity> ReadClientIdentities(const std::string& folder, std::size_t count) {
@@ -47,9 +77,7 @@ std::vector<ClientIdentity> ReadClientIdentities(const std::string& folder, std:
   }
   std::vector<ClientIdentity> identities;
   for (std::size_t k = 0; k < count; ++k) {
-    identities.push_back({ReadWholeFile(clients[k] + "/ca.crt"),
-                          ReadWholeFile(clients[k] + "/client.crt"),
-                          ReadWholeFile(clients[k] + "/client.key")});
+    identities.push_back(TextsIn(clients[k], "client"));
   }
   return identities;
 }
@@ -67,7 +95,7 @@ std::vector<ClientIdentity> MakeClientIdentities(const std::string& authority_fo
     identities.push_back({authority.certificate,
                           MakeClientCertificate(authority, key, name + "-" + std::to_string(k),
                                                 {now - kDay, now + kDay}),
-                          key});
+                          key, MakeMaskKey()});
   }
   return identities;
 }

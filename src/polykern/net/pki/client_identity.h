@@ -7,16 +7,20 @@
 
 namespace polykern {
 
-/// What a client shows and trusts, as PEM texts. A plain value.
+/// What a client, or a helper, shows and trusts, as PEM texts. A plain value.
 struct ClientIdentity {
   std::string authority;
   std::string certificate;
   std::string key;
+  std::string mask_key = {};  ///< empty: its folder is older than masked sums
 };
 
 /// From a folder that `polykern pki issue` made. Throws Error if a file is missing or damaged, if
 /// key and certificate do not belong together, or if the certificate has expired by `now`.
 ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now);
+
+/// The same of a folder that `polykern pki helper` made, which has a key for masks.
+ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now);
 
 /// Those of the first `count` clients' folders in a folder like pki/clients, in the order of their
 /// names, as they are. Throws Error if there are fewer.

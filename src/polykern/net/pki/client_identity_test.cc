@@ -45,6 +45,36 @@ TEST_F(AClientsIdentity, IsReadFromItsFolder) {
   EXPECT_EQ(ReadClientIdentity(place + "/", kNow).certificate, identity.certificate);
 }
 
+TEST_F(AClientsIdentity, HasAKeyForMasksUnlessItsFolderIsOlder) {
+  const std::string place = Issue("a");
+  EXPECT_EQ(ReadClientIdentity(place, kNow).mask_key, ReadWholeFile(place + "/mask.key"));
+  ReplaceFile(place + "/mask.key", MakeKey(), FileMode::kSecret);  // P-256, for certificates
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }),
+              HasSubstr("mask.key: is not a key for masks, which are X25519"));
+  ReplaceFile(place + "/mask.key", "", FileMode::kSecret);
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }),
+              HasSubstr("mask.key: holds no private key"));
+  std::filesystem::remove(place + "/mask.key");
+  EXPECT_EQ(ReadClientIdentity(place, kNow).mask_key, "");
+  EXPECT_EQ(ReadClientIdentities(AuthorityPaths(pki).clients, 1)[0].mask_key, "");
+}
+
+TEST_F(AClientsIdentity, OfAHelperIsReadFromItsFolder) {
+  IssueHelper(pki, "auditor", {.now = kNow});
+  const std::string place = AuthorityPaths(pki).Helper("auditor");
+  const ClientIdentity identity = ReadHelperIdentity(place, kNow);
+  EXPECT_EQ(identity.authority, ReadWholeFile(AuthorityPaths(pki).certificate));
+  EXPECT_EQ(NameIn(identity), "auditor");
+  EXPECT_EQ(identity.mask_key, ReadWholeFile(place + "/mask.key"));
+  EXPECT_THAT(MessageOf([&] { ReadHelperIdentity(place, kNow + 730 * kDay); }),
+              HasSubstr("`polykern pki helper auditor --renew`"));
+  std::filesystem::remove(place + "/mask.key");
+  EXPECT_THAT(MessageOf([&] { ReadHelperIdentity(place, kNow); }),
+              HasSubstr("mask.key: there is no such file; a helper needs"));
+  EXPECT_THAT(MessageOf([&] { ReadHelperIdentity(Issue("a"), kNow); }),
+              HasSubstr("helper.crt: there is no such file; make it with: polykern pki helper "));
+}
+
 TEST_F(AClientsIdentity, IsRefusedWhenItHasExpired) {
   const std::string place = Issue("a");
   ReadClientIdentity(place, kNow + 730 * kDay - 1);
