@@ -32,7 +32,7 @@ void AddServeCommand(CLI::App& program);
 void AddJoinCommand(CLI::App& program);
 void AddStatusCommand(CLI::App& program);
 
-/// Many clients in one process, to see what a server bears.
+/// Many clients in one process, to see what a server can handle.
 void AddLoadCommand(CLI::App& program);
 
 }  // namespace polykern

@@ -9,7 +9,7 @@
 
 namespace polykern {
 [[noreturn]] static void NotToml() {
-  throw Error("not TOML, in a way that cannot be said better");
+  throw Error("invalid TOML");
 }
 }  // namespace polykern
 

@@ -173,7 +173,7 @@ void AddDataCommand(CLI::App& program) {
       add("get",
           "Download data sets from the UCI repository, check their SHA-256 and unpack them.\n"
           "Files that are right are left alone; one that differs is named, and replaced only with "
-          "--force.\nA download that was interrupted goes on where it stopped.\n"
+          "--force.\nA download that was interrupted resumes.\n"
           "Example: polykern data get naval air --data-dir ~/uci");
   FetchOptions& fetch = get_options->fetch;
   get->add_option("NAME", get_options->names, std::string(names) + ", or all")->required();

@@ -94,7 +94,7 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
   const bool ends = chosen.size() == arguments.size();
   if (!inner.empty() && (ends || !arguments[chosen.size()].starts_with('-'))) {
     std::cerr << "polykern: "
-              << (ends ? "say what to do"
+              << (ends ? "missing command"
                        : "there is no command '" + arguments[chosen.size()] + "'")
               << "; the commands are: " << inner << " (see: " << command << " --help)\n";
     return kWrongCommandLine;

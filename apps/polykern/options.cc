@@ -103,7 +103,7 @@ void AddColumnOptions(CLI::App& command, SourceOptions& o) {
   group(
       command.add_option("--inputs", o.features, "CSV: input columns (default: all other numbers)")
           ->delimiter(','));
-  group(command.add_option("--exclude", o.exclude, "CSV: columns that are no inputs")
+  group(command.add_option("--exclude", o.exclude, "CSV: columns that are not inputs")
             ->delimiter(','));
   group(command.add_option("--categorical", o.categorical, "CSV: text columns to use as inputs")
             ->delimiter(','));

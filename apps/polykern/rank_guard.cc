@@ -63,7 +63,7 @@ void GuardRank(const Launch& launch, int argc, char** argv) {
       strsignal(signal) + ")" +
       (signal == SIGKILL ? ", which is also what the system does when memory runs out" : "") +
       "; all ranks stop. Repetitions that were finished are kept in the folder of --out: the same "
-      "command goes on from there");
+      "command resumes from there");
   std::_Exit(1);
 }
 

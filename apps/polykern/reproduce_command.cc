@@ -47,7 +47,7 @@ void MakeRuns(PaperRuns& runs, bool fresh, bool lines) {
   }
   if (prepared.kept > 0) {
     std::cerr << "polykern: " << prepared.kept << " of " << Count(prepared.wanted, "run")
-              << " were finished before and are taken over\n";
+              << " already finished; reused\n";
   }
   if (prepared.kept == prepared.wanted) return;
   const ProgressBar bar(
@@ -65,7 +65,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (!data.absent.empty()) {
     std::string absent;
     for (const std::string& name : data.absent) absent += (absent.empty() ? "" : " ") + name;
-    std::cerr << "polykern: left out, for want of files: " << absent
+    std::cerr << "polykern: skipped, files missing: " << absent
               << "; get them with: " << GetCommand(absent, options.data_dir) << '\n';
   }
   PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"),
@@ -99,7 +99,7 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicat
   CLI::App& reproduce = *program.add_subcommand(
       "reproduce",
       "Run the paper's experiments and show its figures beside ours.\n"
-      "Interrupted and started again, it goes on where it was.\n"
+      "Interrupted and started again, it resumes.\n"
       "Example: polykern data get naval air && polykern reproduce table1 --data naval,air");
   ReproduceOptions& o = *options;
   std::vector<std::string> names(PaperExhibits().begin(), PaperExhibits().end());

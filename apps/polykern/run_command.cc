@@ -305,7 +305,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   if (progress.kept > 0) {
     std::cerr << "polykern: " << progress.kept << " of "
               << Count(rows.size() * options.experiment.repetitions, "repetition")
-              << " were finished before and are taken over\n";
+              << " already finished; reused\n";
   }
   const std::string json =
       ResultJson(source, options.source, options.experiment, results, options.command);
@@ -325,7 +325,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
               << IntervalRemark(results, *source.stream);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
     if (predictions != nullptr) std::cout << "Written: " << options.predictions << "\n";
-    if (reported) std::cout << "To look at: " << options.out << "/report.html\n";
+    if (reported) std::cout << "Report: " << options.out << "/report.html\n";
   }
   std::cout.flush();
   if (!std::cout) throw Error("standard output cannot be written to; the results are lost there");

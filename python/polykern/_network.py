@@ -191,7 +191,7 @@ class Server:
         return self._core.status()
 
     def close(self):
-        """Stops listening. The store, unless temporary, is where another server goes on."""
+        """Stops listening. The store, unless temporary, is where another server resumes."""
         self._core.close()
         if self._folder is not None:
             self._folder.cleanup()

@@ -91,7 +91,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X, y):
-        """Goes on with these rows, in their order, in one call."""
+        """Continues with these rows, in their order, in one call."""
         self.predict_then_learn(X, y)
         return self
 
@@ -156,7 +156,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
         row = [x[name] for name in names]
         for name, value in zip(names, row):
             if isinstance(value, (str, bytes)) or not np.isscalar(value):
-                raise TypeError(f"x[{name!r}] is no number, but of the type {type(value).__name__}")
+                raise TypeError(f"x[{name!r}] is not a number, but of the type {type(value).__name__}")
             if not np.isfinite(value):
                 raise ValueError(f"x[{name!r}] is {value}; every number must be finite")
         return np.array([row], dtype=float)
@@ -164,7 +164,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
     @staticmethod
     def _one_label(y):
         if isinstance(y, (str, bytes)) or not np.isscalar(y):
-            raise TypeError(f"y is no number, but of the type {type(y).__name__}")
+            raise TypeError(f"y is not a number, but of the type {type(y).__name__}")
         return float(y)
 
     def _inputs(self, X, reset):

@@ -127,7 +127,7 @@ def test_a_broken_connection_is_taken_up_again(get, server, naval, tmp_path):
 @needs_data
 def test_the_next_command_goes_on_where_the_last_one_stopped(get, server, naval, tmp_path):
     server.files[NAVAL], server.tricks = naval, [cut]
-    one_line(get("naval", "--retries", 0), "broke off after", f"of {len(naval)} bytes", "again to go on")
+    one_line(get("naval", "--retries", 0), "broke off after", f"of {len(naval)} bytes", "again to resume")
     assert not (tmp_path / "data/naval/data.txt").exists()
     assert get("naval").code == 0 and is_right(tmp_path)
     assert server.requests[1][1] == f"bytes={len(naval) // 2}-"
@@ -220,7 +220,7 @@ def test_a_redirect_is_followed(get, server, naval, tmp_path):
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x.zip"])
 def test_a_redirect_to_anything_but_the_web_is_refused(get, server, target, tmp_path):
     server.tricks = [target]
-    one_line(get("naval"), "cannot be got")
+    one_line(get("naval"), "download failed")
     assert there(tmp_path / "data") == []
 
 
@@ -231,7 +231,7 @@ def test_a_server_that_cannot_prove_its_name_is_refused(polykern, server, tmp_pa
     context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
     server.http.socket = context.wrap_socket(server.http.socket, server_side=True)
     done = polykern("data", "get", "naval", "--from", server.address.replace("http:", "https:"), env={"NO_PROXY": "*"})
-    one_line(done, "cannot be got", "certificate")
+    one_line(done, "download failed", "certificate")
     assert server.requests == []
 
 

@@ -134,7 +134,7 @@ def test_scan_of_real_files_runs(polykern, name):
 
 
 @pytest.mark.parametrize("arguments, code, words", [
-    (["data"], 2, ["say what to do", "list, get, check, scan", "see: polykern data --help"]),
+    (["data"], 2, ["missing command", "list, get, check, scan", "see: polykern data --help"]),
     (["data", "fetch"], 2, ["no command 'fetch'", "list, get, check, scan"]),
     (["data", "get"], 2, ["NAME is required", "see: polykern data get --help"]),
     (["data", "get", "naval", "--bogus"], 2, ["--bogus", "see: polykern data get --help"]),

@@ -118,5 +118,5 @@ def test_who_finds_no_room_comes_back_in_the_window(federation):
     with sqlite3.connect(f.folder / "store.db") as store:
         assert [row[0] for row in store.execute("SELECT accepted FROM client")] == [40] * 4
         turned_away = store.execute("SELECT count(*) FROM event WHERE event = 'refused' AND "
-                                    "detail LIKE 'as many clients are connected%'").fetchone()[0]
+                                    "detail LIKE 'the server is full%'").fetchone()[0]
     assert turned_away >= 1

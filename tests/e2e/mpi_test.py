@@ -129,7 +129,7 @@ def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, long_alone
     kept = len(partial(tmp_path, 2))
     code, _, err = ranks.finish(ranks.start(tmp_path, 2, *settings))
     assert code == 0, err
-    assert f"polykern: {kept} of 8 repetitions were finished before and are taken over\n" in err
+    assert f"polykern: {kept} of 8 repetitions already finished; reused\n" in err
     assert not (tmp_path / "o" / "partial").exists()
     assert without_timings(tmp_path / "o") == long_alone
 
@@ -158,7 +158,7 @@ def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_
     kept = len(partial(tmp_path, 2))
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
-        0, f"polykern: {kept} of 8 repetitions were finished before and are taken over\n")
+        0, f"polykern: {kept} of 8 repetitions already finished; reused\n")
     assert without_timings(tmp_path / "o") == alone(tmp_path, *settings)
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stderr) == (0, "")  # a finished run leaves nothing to go on from

@@ -315,7 +315,7 @@ def expired_authority(openssl, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, code, words", [
-    (["pki"], 2, ["say what to do", "init, issue, helper, revoke, list"]),
+    (["pki"], 2, ["missing command", "init, issue, helper, revoke, list"]),
     (["pki", "issue"], 2, ["NAME is required"]),
     (["pki", "issue", "a/b"], 1, ["'a/b' cannot be a client's name", "letters, digits"]),
     (["pki", "issue", ".."], 1, ["cannot be a client's name"]),

@@ -114,7 +114,7 @@ def test_killed_midway_it_goes_on_and_gives_the_same(polykern, tmp_path):
     finished = len(list(runs.glob("naval-*.json")))
     assert 0 < finished < 12
     done = polykern("reproduce", "table1", *QUICK, "--out", "killed", "--threads", "1")
-    assert (done.code, done.err) == (0, f"polykern: {finished} of 12 runs were finished before and are taken over\n")
+    assert (done.code, done.err) == (0, f"polykern: {finished} of 12 runs already finished; reused\n")
     assert fingerprints(tmp_path / "killed") == fingerprints(tmp_path / "whole")
 
 
@@ -216,7 +216,7 @@ def test_files_of_wecs_shape_give_its_table(polykern, tmp_path):
     write_wec(tmp_path / "data")
     done = polykern("reproduce", "table4", "-r", "1", "--out", "here", timeout=280)
     assert done.code == 0
-    assert done.err == ("polykern: left out, for want of files: naval uji air; get them with: "
+    assert done.err == ("polykern: skipped, files missing: naval uji air; get them with: "
                         "polykern data get naval uji air\n")
     check_tables(tmp_path / "here", ["table4"])
     result = result_of(tmp_path / "here")

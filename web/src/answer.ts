@@ -27,7 +27,7 @@ export function answer(group: Group): HTMLElement {
   const found = winner(group.runs);
   const lines: (Node | string)[][] = [];
   if (found === null) {
-    lines.push(["Nobody: every run diverged."]);
+    lines.push(["None: every run diverged."]);
   } else {
     const { best, next } = found;
     lines.push([el("strong", {}, best.label), ` has the lowest mean squared error, ${spread(best.mse, best.mse_std)}, ${uplink(best)}.`]);

@@ -162,11 +162,11 @@ void Execute(const LoadCommandOptions& o) {
 
 void AddLoadCommand(CLI::App& program) {
   auto o = std::make_shared<LoadCommandOptions>();
-  CLI::App& load = *program.add_subcommand(
-      "load",
-      "See how many clients a server bears: runs them in one process, against a server of its own "
-      "or another one.\n"
-      "Example: polykern load --clients 100 --seconds 10");
+  CLI::App& load = *program.add_subcommand("load",
+                                           "See how many clients a server can handle: runs them in "
+                                           "one process, against a server of its own "
+                                           "or another one.\n"
+                                           "Example: polykern load --clients 100 --seconds 10");
   AddConfigOption(load);
   const auto number = [&load](const char* names, std::size_t& value, const char* help) {
     return load.add_option(names, value, help)->check(WholeNumber(1))->capture_default_str();

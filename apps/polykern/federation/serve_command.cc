@@ -248,11 +248,12 @@ void AddServeCommand(CLI::App& program) {
   group("Watching", serve.add_option("--audit", o->hosted.log.audit,
                                      "File for the same as JSON lines (default: none)"));
   AddKeepaliveOption(serve, o->keepalive).group("Server");
-  group("Rounds", serve
-                      .add_option("--clients", o->hosted.rounds.roster,
-                                  "The only clients, numbered in this order (default: whoever has "
-                                  "a certificate)")
-                      ->delimiter(','));
+  group("Rounds",
+        serve
+            .add_option("--clients", o->hosted.rounds.roster,
+                        "The only clients, numbered in this order (default: all that have "
+                        "a certificate)")
+            ->delimiter(','));
   group("Rounds",
         serve.add_option_function<std::string>(
             "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
@@ -297,12 +298,12 @@ void AddServeCommand(CLI::App& program) {
             ->capture_default_str());
   group("Rounds", serve
                       .add_option("--retry-earliest", o->retry_earliest,
-                                  "Seconds after which who finds no room may come back")
+                                  "Earliest retry of a client that was turned away, in seconds")
                       ->check(CLI::Range(0.001, 1e6))
                       ->capture_default_str());
   group("Rounds", serve
                       .add_option("--retry-latest", o->retry_latest,
-                                  "Seconds after which they all should have")
+                                  "Latest retry of a client that was turned away, in seconds")
                       ->check(CLI::Range(0.001, 1e6))
                       ->capture_default_str());
   group("Data", serve.add_option("--columns", o->federation.columns, "Input columns, in order")

@@ -61,7 +61,7 @@ struct Dataset {
   std::string target_name;
   std::vector<std::string> site_names;  ///< at least one
   std::vector<std::string> client_names;
-  std::vector<std::string> unused_columns;  ///< columns of the files that play no part
+  std::vector<std::string> unused_columns;  ///< columns of the files that are not used
   Scale scale;                              ///< how x and y were scaled
   std::size_t dropped_rows = 0;             ///< left out because a value is missing
   std::size_t clipped_inputs = 0;           ///< values outside their declared range

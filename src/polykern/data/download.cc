@@ -205,7 +205,7 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
     case CURLE_COULDNT_CONNECT:
       return Failure{std::string("no connection (") + reason + "); check the network", true};
     default:
-      return Failure{std::string("cannot be got (") + reason + "); check the address", false};
+      return Failure{std::string("download failed (") + reason + "); check the address", false};
   }
   if (status_ == 200 || status_ == 206) {
     if (total_ == 0 || file_.size() == total_) return std::nullopt;
@@ -288,7 +288,7 @@ bool Download(const std::string& url, const std::string& path, const DownloadOpt
       const bool begun = transfer.size() > 0;
       if (!begun) ForgetDownload(path);
       throw Error(url + ": " + failure->text +
-                  (begun ? "; run the same command again to go on from there" : ""));
+                  (begun ? "; run the same command again to resume" : ""));
     }
     std::this_thread::sleep_for(wait);
   }

@@ -157,10 +157,10 @@ TEST_F(DownloadTest, FollowsARedirectAndForgetsTheHeadersBeforeIt) {
 
 TEST_F(DownloadTest, FollowsNoRedirectToAFileAndNoneForEver) {
   Loopback to_file({Answer("302 Found\r\nLocation: file:///etc/passwd", "", 0)});
-  EXPECT_THAT(Complaint(to_file), HasSubstr("cannot be got ("));
+  EXPECT_THAT(Complaint(to_file), HasSubstr("download failed ("));
   EXPECT_TRUE(NothingIsLeft());
   Loopback circle(std::vector<std::string>(9, Answer("302 Found\r\nLocation: /f", "", 0)));
-  EXPECT_THAT(Complaint(circle), HasSubstr("cannot be got ("));
+  EXPECT_THAT(Complaint(circle), HasSubstr("download failed ("));
   EXPECT_THAT(circle.Join(), SizeIs(6));  // the first and five more
 }
 
@@ -191,7 +191,7 @@ TEST_F(DownloadTest, KeepsWhatCameBeforeABreak) {
   Loopback server({Piece(body, 5)});
   EXPECT_EQ(Complaint(server), server.address() +
                                    "/f: the connection broke off after 5 of 20 bytes; run the "
-                                   "same command again to go on from there");
+                                   "same command again to resume");
   EXPECT_EQ(Read(), body.substr(0, 5));
 }
 
@@ -224,7 +224,7 @@ TEST_F(DownloadTest, RefusesMoreThanTheMostBytesAlsoOfAContinuation) {
 TEST_F(DownloadTest, SpeaksHttpAlone) {
   for (const char* url : {"file:///etc/hostname", "ftp://127.0.0.1/f", "gopher://127.0.0.1/f"}) {
     EXPECT_THAT(MessageOf([&] { Download(url, path, options, {}); }),
-                testing::AllOf(HasSubstr("cannot be got ("), HasSubstr("check the address")));
+                testing::AllOf(HasSubstr("download failed ("), HasSubstr("check the address")));
     EXPECT_TRUE(NothingIsLeft());
   }
 }

@@ -28,7 +28,7 @@ struct SourceOptions {
   std::vector<std::string> time;
   DerivedInputs derived;                 ///< CSV: past labels and the calendar as inputs
   std::vector<std::string> features;     ///< CSV: the inputs; empty: every other numeric column
-  std::vector<std::string> exclude;      ///< CSV: numeric columns that are no inputs
+  std::vector<std::string> exclude;      ///< CSV: numeric columns that are not inputs
   std::vector<std::string> categorical;  ///< CSV: text columns to use as inputs
   Categories categories = Categories::kOneHot;   ///< CSV: what they become
   char delimiter = 0;                            ///< CSV: 0: guessed; ' ': runs of blanks and tabs
@@ -56,7 +56,7 @@ struct Source {
   std::vector<std::string> files;
   std::string target;
   std::vector<std::string> inputs;          ///< their names; empty for synthetic
-  std::vector<std::string> unused_columns;  ///< columns of the files that play no part
+  std::vector<std::string> unused_columns;  ///< columns of the files that are not used
   std::string scaling;                      ///< none, norm or range
   std::string split;                        ///< synthetic, iid, runs, site, column or order
   std::string order;  ///< how rows became clients and in which order, in a line; empty if synthetic

@@ -71,7 +71,7 @@ Message Parse(std::string_view bytes) {
   Message message;
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw Error(std::to_string(bytes.size()) + " bytes came that are no message of the protocol");
+    throw Error("received " + std::to_string(bytes.size()) + " bytes that are not a valid message");
   }
   return message;
 }

@@ -213,10 +213,11 @@ TEST(BytesOnTheWire, CutOffAnywhereAreNoMessage) {
     ASSERT_NO_THROW(decode(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {
       const std::string cut(whole.data(), length);
-      EXPECT_THAT([&] { decode(cut); },
-                  ThrowsMessage<Error>(length == 0 ? HasSubstr("of no known kind")
-                                                   : HasSubstr(std::to_string(length) +
-                                                               " bytes came that are no message")))
+      EXPECT_THAT(
+          [&] { decode(cut); },
+          ThrowsMessage<Error>(length == 0 ? HasSubstr("of no known kind")
+                                           : HasSubstr(std::to_string(length) +
+                                                       " bytes that are not a valid message")))
           << length << " of " << whole.size();
     }
   };

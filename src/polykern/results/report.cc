@@ -78,7 +78,7 @@ void InUnits(Json& list) {
 Json ForPage(const ReportSource& source) {
   Json result = Json::parse(source.json, nullptr, false);
   if (result.is_discarded()) {
-    throw Error(source.name + ": this is not JSON; the file is damaged or is no result.json");
+    throw Error(source.name + ": this is not JSON; the file is damaged or is not a result.json");
   }
   CheckResult(result, source.name);
   std::size_t with_weights = 0;

@@ -249,8 +249,8 @@ void Simulation::SumOverWorkers() {
 }
 
 /// One sum of integers over all ranks, the server's and the step's together, whose size does not
-/// depend on the clients. If the server needs but sums, every rank then changes its own copy of the
-/// model alike.
+/// depend on the clients. If the server needs only sums, every rank then changes its own copy of
+/// the model alike.
 void Simulation::Exchange(const std::string& failure) {
   if (ranks_.size() == 1) {
     if (!failure.empty()) throw Error(failure);

@@ -41,7 +41,7 @@ struct ServerRule {
   std::function<void(const StepSums&, ServerState&)> apply = {};
 };
 
-/// The server of every algorithm whose server needs but sums over the clients. The sums are exact,
+/// The server of every algorithm whose server needs only sums over the clients. The sums are exact,
 /// so the order of arrival does not matter. Saves the model, the cumulative losses, the squares.
 std::unique_ptr<Server> NewSummingServer(const ModelShape& shape, ServerRule rule = {});
 

@@ -36,7 +36,7 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   }
   const bool replaces = known && members_[*known].session;
   if (!replaces && connected_ >= options_.most_connected) {
-    return Ending{Kind::kBusy, "as many clients are connected as the server takes"};
+    return Ending{Kind::kBusy, "the server is full"};
   }
   if (!known && !options_.asynchronous &&
       options_.quorum.Of(expected() + 1) > options_.most_connected) {

@@ -119,7 +119,7 @@ TEST_F(AMembership, HasNoRoomForEverybody) {
   options_.quorum.count = 1;
   Membership members = Make();
   members.Connect(members.Enrol("a"), 10);
-  EXPECT_THAT(members.Refusal("b", now_)->reason, HasSubstr("as many clients are connected"));
+  EXPECT_THAT(members.Refusal("b", now_)->reason, HasSubstr("the server is full"));
   EXPECT_EQ(members.Refusal("a", now_), std::nullopt) << "it takes its own place";
   members.Disconnect(0);
   EXPECT_EQ(members.Refusal("b", now_), std::nullopt);

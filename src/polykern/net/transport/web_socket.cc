@@ -93,8 +93,8 @@ void WebSocket::Read() {
     const Result result = tls_.Read(loop_.read_buffer(), Loop::kBufferBytes);
     if (result.state != TlsState::kDone) {
       if (result.state == TlsState::kNeedsRead && ++idle_reads_ > kIdleReads) {
-        Broke("much that is no message");
-        Finish({Kind::kBroken, "much that is no message"});
+        Broke("much that is not a message");
+        Finish({Kind::kBroken, "much that is not a message"});
         return;
       }
       WaitFor(result, read_needs_room_);
