@@ -136,6 +136,8 @@ class Checks : public Sums {
     updates.first = {0, 1};
     updates.blocks = {static_cast<std::uint32_t>(expert)};
     updates.samples = {40};
+    updates.unknowns = {160};
+    updates.new_unknowns = {20};
     updates.fresh = {{40, 160}};
     updates.integers = Of(expert, DrawSamples(40));
     return updates;
@@ -155,6 +157,16 @@ TEST_F(Checks, PassWhatClientsSend) {
   for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
     EXPECT_EQ(Broken(Message(expert)), "");
   }
+}
+
+TEST_F(Checks, LookAtNothingButCountsWhereMasksHideTheRest) {
+  Updates updates = Message(1);
+  updates.integers.assign(updates.integers.size(), UINT64_MAX / 3);
+  EXPECT_NE(Broken(updates), "");
+  updates.nonces = {{}};
+  EXPECT_EQ(Broken(updates), "");
+  updates.samples[0] = 513;
+  EXPECT_NE(Broken(updates), "");
 }
 
 TEST_F(Checks, RefuseWhatNoSamplesHave) {
@@ -178,6 +190,8 @@ TEST_F(Checks, RefuseWhatNoSamplesHave) {
   EXPECT_THAT(refused([&](Updates& u) { u.integers[last] = static_cast<std::uint64_t>(-1); }),
               HasSubstr("weight is negative"));
   EXPECT_THAT(refused([](Updates& u) { u.fresh[0] = {40, 39}; }), HasSubstr("39 unknowns"));
+  EXPECT_THAT(refused([](Updates& u) { u.unknowns[0] = 38; }), HasSubstr("38 unknowns"));
+  EXPECT_THAT(refused([](Updates& u) { u.new_unknowns[0] = 161; }), HasSubstr("160 unknowns"));
   EXPECT_THAT(refused([](Updates& u) {
                 u.fresh[0] = {1ULL << 40U, 1ULL << 41U};
               }),
