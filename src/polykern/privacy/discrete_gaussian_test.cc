@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
@@ -167,6 +168,88 @@ TEST(DiscreteGaussian, IsTheSameForTheSameSeedAlone) {
   EXPECT_EQ(drawn(1, 1), drawn(1, 1));
   EXPECT_NE(drawn(1, 1), drawn(2, 1));
   EXPECT_NE(drawn(1, 1), drawn(1, 2));
+}
+
+/// The slow twin: the paper's three algorithms with the same bits, its uniform numbers as intervals
+/// that are halved until they are on one side of the probability.
+class SlowGaussian {
+ public:
+  SlowGaussian(std::uint64_t variance, BitSource& bits) : variance_(variance), bits_(bits) {
+    while (scale_ * scale_ <= variance_) ++scale_;
+  }
+  std::int64_t Draw() {
+    while (true) {
+      const std::int64_t y = Laplace();
+      const auto off =
+          std::abs(y) * static_cast<std::int64_t>(scale_) - static_cast<std::int64_t>(variance_);
+      const auto square = static_cast<std::uint64_t>(off * off);
+      if (Exp(square, 2 * variance_ * scale_ * scale_)) return y;
+    }
+  }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+
+  std::uint64_t Take(unsigned count) {
+    if (unused_.size() < count) {
+      unused_.clear();
+      for (std::uint64_t word = bits_.Bits(), i = 0; i < 64; ++i, word /= 2) {
+        unused_.push_back(word % 2);
+      }
+    }
+    std::uint64_t taken = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      taken += unused_.front() << i;
+      unused_.erase(unused_.begin());
+    }
+    return taken;
+  }
+  bool Bernoulli(Wide over, Wide under) {
+    Wide low = 0;  // the uniform number is in [low, low + 1) / parts
+    Wide parts = 1;
+    while (true) {
+      if ((low + 1) * under <= over * parts) return true;
+      if (low * under >= over * parts) return false;
+      low = 2 * low + Take(1);
+      parts *= 2;
+    }
+  }
+  bool Exp(std::uint64_t over, std::uint64_t under) {
+    for (std::uint64_t whole = over > 0 ? (over - 1) / under : 0; whole > 0; --whole) {
+      if (!Exp(1, 1)) return false;
+      over -= under;
+    }
+    int k = 1;
+    while (Bernoulli(over, Wide{under} * static_cast<unsigned>(k))) ++k;
+    return k % 2 == 1;
+  }
+  std::int64_t Laplace() {
+    unsigned width = 0;
+    while ((std::uint64_t{1} << width) < scale_) ++width;
+    while (true) {
+      const std::uint64_t low = Take(width);
+      if (low >= scale_ || !Exp(low, scale_)) continue;
+      auto size = static_cast<std::int64_t>(low);
+      while (Exp(1, 1)) size += static_cast<std::int64_t>(scale_);
+      const bool negative = Take(1) == 1;
+      if (!negative || size > 0) return negative ? -size : size;
+    }
+  }
+
+  std::uint64_t variance_;
+  std::uint64_t scale_ = 1;
+  BitSource& bits_;
+  std::vector<std::uint64_t> unused_;
+};
+
+TEST(DiscreteGaussian, IsItsSlowTwinDrawByDraw) {
+  for (const std::uint64_t variance : {1U, 2U, 3U, 4U, 10U, 100U, 5000U}) {
+    SeededBits bits(Random(4, Purpose::kTest, variance));
+    SeededBits same(Random(4, Purpose::kTest, variance));
+    DiscreteGaussian fast(variance, bits);
+    SlowGaussian slow(variance, same);
+    for (int i = 0; i < 1500; ++i) ASSERT_EQ(fast.Draw(), slow.Draw()) << variance << ' ' << i;
+  }
 }
 
 class NoBits final : public BitSource {
