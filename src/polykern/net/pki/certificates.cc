@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include <openssl/bn.h>
-#include <openssl/ec.h>
+#include <openssl/evp.h>
 
 #include "polykern/core/error.h"
 #include "polykern/net/pki/openssl_internal.h"
@@ -103,7 +103,7 @@ void AddRevoked(X509_CRL* crl, const Revocation& revocation) {
 }  // namespace
 
 std::string MakeKey() {
-  const KeyPtr key(EVP_EC_gen("P-256"));
+  const KeyPtr key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   Require(key != nullptr);
   return KeyText(key.get());
 }
