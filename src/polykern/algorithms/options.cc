@@ -66,6 +66,12 @@ std::span<const Name<Experts>> NamesOf(Experts) {
   return kNames;
 }
 
+std::span<const Name<Masking>> NamesOf(Masking) {
+  static constexpr Name<Masking> kNames[] = {{Masking::kNone, "none"},
+                                             {Masking::kHelper, "helper"}};
+  return kNames;
+}
+
 std::span<const Name<Weighting>> NamesOf(Weighting) {
   static constexpr Name<Weighting> kNames[] = {{Weighting::kAdaHedge, "adahedge"},
                                                {Weighting::kHedge, "hedge"},

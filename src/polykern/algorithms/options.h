@@ -47,6 +47,13 @@ enum class Experts {
 };
 std::span<const Name<Experts>> NamesOf(Experts);
 
+/// What hides single messages from the server, which sees sums of many alone.
+enum class Masking {
+  kNone,    ///< nothing: it sees each client's own sums
+  kHelper,  ///< masks, whose sums a second party knows (net/helper)
+};
+std::span<const Name<Masking>> NamesOf(Masking);
+
 /// Settings of the algorithms. kAlgorithmOptions below says what each means, and who uses it.
 struct AlgorithmOptions {
   std::string dictionary = "gaussian";
@@ -76,6 +83,7 @@ struct AlgorithmOptions {
   double disclosure = 0.5;
   std::size_t most_samples = 512;
   std::size_t pending_memory = 2048;
+  Masking masking = Masking::kNone;
   std::size_t server_memory = 4096;
   Experts experts = Experts::kFederatedAndLocal;
   std::size_t local_kernels = 8;
@@ -90,7 +98,8 @@ using OptionField =
                  std::optional<std::size_t> AlgorithmOptions::*, double AlgorithmOptions::*,
                  std::optional<double> AlgorithmOptions::*, std::string AlgorithmOptions::*,
                  LossKind AlgorithmOptions::*, Weighting AlgorithmOptions::*,
-                 Schedule AlgorithmOptions::*, Experts AlgorithmOptions::*>;
+                 Schedule AlgorithmOptions::*, Experts AlgorithmOptions::*,
+                 Masking AlgorithmOptions::*>;
 
 /// The numbers that an option may have; finite ones only.
 struct OptionRange {
@@ -325,6 +334,13 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .range = {.low = 1, .high = 1 << 30},
      .help = "KiB, most that a client's samples may take until all sums have them",
      .since = 4},
+    {.key = "masking",
+     .field = &AlgorithmOptions::masking,
+     .absent = "none",
+     .users = "pof-gram",
+     .help = "none, or helper: the server sees nothing but sums of many clients, with the help of "
+             "a second process that sees no data",
+     .since = 5},
     {.key = "server_memory",
      .field = &AlgorithmOptions::server_memory,
      .absent = "4096",

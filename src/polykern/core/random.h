@@ -22,6 +22,7 @@ enum class Purpose : std::uint64_t {
   kNetwork = 10,        ///< a neural network's weights at the start
   kLocalFeatures = 11,  ///< the seed of the private experts' features
   kNoise = 12,          ///< the noise of simulated releases; a: kind of sums, b: release
+  kMasks = 13,          ///< keys of simulated clients; a: client
   kTest = 99,           ///< tests
 };
 

@@ -29,6 +29,7 @@ void CheckTakesMasks(const Algorithm& algorithm) {
 void Coordinator::TakeMasked() {
   CheckTakesMasks(algorithm_);
   masked_ = true;
+  LetCallerOpen();
 }
 
 void Coordinator::Receive(const Updates& updates, std::size_t lane) {
@@ -64,7 +65,13 @@ void Coordinator::Check(const Updates& updates) const {
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
   CheckUpdates(algorithm_.shape(), updates);
-  if (updates.nonces.size() != (masked_ ? updates.size() : 0)) {
+  if (updates.releases > broadcast().releases) {  // a helper would take it for a sign of a backup
+    throw BrokenRule(Rule::kSums, "an update knows of " + std::to_string(updates.releases) +
+                                      " releases, but there were " +
+                                      std::to_string(broadcast().releases));
+  }
+  const bool must_be_masked = masked_ && !updates.blocks.empty();
+  if (updates.nonces.size() != (must_be_masked ? updates.size() : 0)) {
     throw BrokenRule(Rule::kSums, masked_ ? "an update is not masked, but must be"
                                           : "an update is masked, but nobody can take masks off");
   }
@@ -110,7 +117,7 @@ std::uint64_t Coordinator::participants() const {
 
 void Coordinator::Commit(std::uint64_t participants, const RunJobs& run) {
   server_->Commit(inboxes_, participants, run);
-  if (!masked_ || releases().empty()) Open();
+  if (!caller_opens_ || releases().empty()) Open();
   for (Lane& lane : lanes_) lane.participants = 0;
 }
 

@@ -30,6 +30,8 @@ class Coordinator {
   /// From here on updates must be masked, and the caller takes the masks off sums, or refuses to,
   /// between Commit and Open. Throws Error for an algorithm without such sums.
   void TakeMasked();
+  /// From here on the caller opens sums, masked or not.
+  void LetCallerOpen() { caller_opens_ = true; }
 
   /// From here on updates may answer steps that have ended: they count in the open one. For
   /// algorithms whose messages do not depend on the model (AlgorithmTraits::takes_late_updates). A
@@ -48,12 +50,12 @@ class Coordinator {
   /// Updates of this step so far.
   std::uint64_t participants() const;
 
-  /// Ends the step, with whoever sent; the next broadcast is ready, unless updates are masked and
-  /// there is something in releases(): then Open makes it ready. `run` shares out the work among as
-  /// many lanes as there are here.
+  /// Ends the step, with whoever sent; the next broadcast is ready, unless the caller opens sums
+  /// and there is something in releases(): then Open makes it ready. `run` shares out the work
+  /// among as many lanes as there are here.
   void Commit(const RunJobs& run = RunInTurn) { Commit(participants(), run); }
 
-  /// Masked sums that the last Commit closed.
+  /// Sums that the last Commit closed, if the caller opens them.
   std::span<Release> releases() { return server_->releases(); }
   /// They hold what may be seen.
   void Open() { server_->Open(); }
@@ -103,6 +105,7 @@ class Coordinator {
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
   bool takes_late_ = false;
   bool masked_ = false;
+  bool caller_opens_ = false;
 };
 
 }  // namespace polykern

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/messages.h"
 
 namespace polykern {
@@ -21,5 +22,13 @@ class Sealing {
 
 /// None: updates are sent as they were learnt.
 const Sealing& PlainSealing();
+
+/// The server's side of it: leaves in a closed sum what may be seen of it.
+class Opener {
+ public:
+  virtual ~Opener() = default;
+  /// Changes `sums`, or says why nobody may see them (`refusal`).
+  virtual void Open(Release& release) = 0;
+};
 
 }  // namespace polykern

@@ -32,6 +32,7 @@ class Masks final : public Sealing {
  public:
   const Updates& Seal(const ModelShape& shape, const Updates& learnt,
                       Updates& sealed) const override {
+    if (learnt.blocks.empty()) return learnt;
     sealed = learnt;
     auto number = sealed.integers.begin();
     for (std::size_t c = 0; c < learnt.size(); ++c) {
@@ -70,10 +71,10 @@ class History final : public SampleHistory {
   std::map<std::uint64_t, LearntSamples> all;
 };
 
-std::unique_ptr<Algorithm> Make(std::string_view name) {
+std::unique_ptr<Algorithm> Make(std::string_view name, std::size_t expected = kMembers) {
   AlgorithmOptions options;
   options.kernels = 7;
-  return MakeAlgorithm(name, options, {kDimension, 100, 17, kMembers});
+  return MakeAlgorithm(name, options, {kDimension, 100, 17, expected});
 }
 
 /// Everything that clients and their server end with after 40 steps in two lanes, in which some
@@ -149,7 +150,7 @@ Updates FirstMessage(const Algorithm& algorithm, const Sealing& sealing) {
 }
 
 TEST(MaskedSums, AreToldFromThoseThatAreNot) {
-  const auto algorithm = Make("pof-gram");
+  const auto algorithm = Make("pof-gram", 400);  // so many that there is a turn in the first step
   Coordinator open(*algorithm, 1);
   Coordinator masked(*algorithm, 1);
   masked.TakeMasked();
@@ -158,6 +159,15 @@ TEST(MaskedSums, AreToldFromThoseThatAreNot) {
   EXPECT_EQ(open.participants() + masked.participants(), 0U);
   open.Receive(FirstMessage(*algorithm, PlainSealing()));
   masked.Receive(FirstMessage(*algorithm, Masks()));
+}
+
+TEST(MaskedSums, AreNotTakenFromClientsThatKnowTheFuture) {
+  const auto algorithm = Make("pof-gram", 400);
+  Coordinator masked(*algorithm, 1);
+  masked.TakeMasked();
+  Updates sent = FirstMessage(*algorithm, Masks());
+  sent.releases = 1;
+  EXPECT_THROW(masked.Receive(sent), BrokenRule);
 }
 
 TEST(MaskedSums, AreRefusedOfAlgorithmsThatSendNone) {

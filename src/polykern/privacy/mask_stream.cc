@@ -136,10 +136,11 @@ MaskStream::MaskStream(std::uint64_t epoch, unsigned bits, double unit)
 MaskStream::~MaskStream() = default;
 
 SecretKey MaskStream::KeyOf(const SecretKey& pair, const MaskedSum& sum, std::size_t numbers) {
-  std::array<std::uint8_t, 16 + 8 * 8 + 16> message{};
+  std::array<std::uint8_t, 16 + 10 * 8 + 16> message{};
   FixedFields fields(message);
   fields.Bytes(kStreamPurpose).Number(epoch_).Number(bits_).Number(unit_).Number(sum.turn);
   fields.Number(sum.kind).Number(numbers).Number(sum.samples).Number(sum.unknowns);
+  fields.Number(sum.new_unknowns).Number(sum.releases);
   fields.Bytes(sum.nonce);
   assert(fields.full());
   parts_->hmac.Start(pair.bytes);

@@ -5,13 +5,10 @@
 #include <memory>
 #include <span>
 
+#include "polykern/algorithms/messages.h"
 #include "polykern/privacy/mask_keys.h"
 
 namespace polykern {
-
-/// Sent along with a message: two messages of one client never have the same stream, even if they
-/// answer the same turn.
-using MaskNonce = std::array<std::uint8_t, 16>;
 
 /// The nonce of a message: an HMAC of the turn and all of its integers, under a secret of the
 /// client that nobody else has. So the same message has the same nonce, and any other another one,
@@ -25,8 +22,10 @@ struct MaskedSum {
   std::uint64_t turn = 0;  ///< the step that the message answers
   std::uint32_t kind = 0;  ///< of sums
   std::uint64_t samples = 0;
-  std::uint64_t unknowns = 0;  ///< of these samples
-  MaskNonce nonce{};           ///< of the message
+  std::uint64_t unknowns = 0;      ///< of these samples
+  std::uint64_t new_unknowns = 0;  ///< of those that were in no earlier sum
+  std::uint64_t releases = 0;      ///< that the client knew of
+  MaskNonce nonce{};               ///< of the message
 
   bool operator==(const MaskedSum&) const = default;
 };

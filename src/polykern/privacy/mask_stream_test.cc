@@ -76,8 +76,9 @@ SecretKey RandomKey(Random& random) {
 }
 
 MaskedSum RandomSum(Random& random) {
-  MaskedSum sum{random.Bits(), static_cast<std::uint32_t>(random.Bits()), random.Bits(),
-                random.Bits()};
+  MaskedSum sum{random.Bits(), static_cast<std::uint32_t>(random.Bits()),
+                random.Bits(), random.Bits(),
+                random.Bits(), random.Bits()};
   for (std::uint8_t& byte : sum.nonce) byte = static_cast<std::uint8_t>(random.Bits());
   return sum;
 }
@@ -155,7 +156,7 @@ TEST(KeyStream, IsTheTwinsForAnyLength) {
 // What programs of different versions must agree on: the bytes put together by hand.
 TEST(MaskStream, HasAKeyMadeAsItAlwaysWas) {
   SecretKey pair{KeyFromHex(std::string(64, '5'))};
-  MaskedSum sum{7, 300, 40, 240};
+  MaskedSum sum{7, 300, 40, 240, 24, 5};
   sum.nonce = {1, 2, 3};
   std::vector<std::uint8_t> message = FromHex("706f6c796b65726e206d61736b203100");
   const auto number = [&](std::uint64_t value) {
@@ -168,7 +169,7 @@ TEST(MaskStream, HasAKeyMadeAsItAlwaysWas) {
        {std::uint64_t{2}, std::uint64_t{64}, std::uint64_t{0x3db} << 52U}) {
     number(value);
   }
-  for (const std::uint64_t value : {7, 300, 65, 40, 240}) number(value);
+  for (const std::uint64_t value : {7, 300, 65, 40, 240, 24, 5}) number(value);
   message.insert(message.end(), sum.nonce.begin(), sum.nonce.end());
   MaskStream stream(2, 64, 0x1p-36);
   EXPECT_EQ(stream.KeyOf(pair, sum, 65).bytes, HmacSha256(pair.bytes, message));
@@ -220,6 +221,8 @@ TEST(MaskStream, IsAnotherForWhateverDiffers) {
   with([](MaskedSum& other) { ++other.kind; });
   with([](MaskedSum& other) { ++other.samples; });
   with([](MaskedSum& other) { ++other.unknowns; });
+  with([](MaskedSum& other) { ++other.new_unknowns; });
+  with([](MaskedSum& other) { ++other.releases; });
   for (std::size_t i = 0; i < sum.nonce.size(); ++i) {
     with([i](MaskedSum& other) { other.nonce[i] ^= 0x80; });
   }

@@ -15,6 +15,7 @@
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
 #include "polykern/sim/ranks/update_relay.h"
+#include "polykern/sim/simulated_masks.h"
 #include "polykern/sim/stream_history.h"
 #include "polykern/sim/weight_watch.h"
 
@@ -40,6 +41,21 @@ struct alignas(64) Simulation::Totals {
   }
 };
 
+namespace {
+
+std::unique_ptr<SimulatedMasks> MasksOf(const Algorithm& algorithm, const Stream& stream,
+                                        const Simulation::Options& options) {
+  const bool sends_sums = !algorithm.shape().sums.empty();  // others have nothing to mask
+  if (!sends_sums || algorithm.definition().options.masking == Masking::kNone) return nullptr;
+  if (options.ranks != nullptr && options.ranks->size() > 1) {
+    throw Error("masks are simulated in one process; leave out " + OptionName("masking") +
+                ", or the other ranks");
+  }
+  return std::make_unique<SimulatedMasks>(algorithm, options.seed, stream.clients());
+}
+
+}  // namespace
+
 Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
                        Workers& workers, const Options& options)
     : algorithm_(algorithm),
@@ -49,6 +65,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       options_(options),
       alone_(RunAlone()),
       ranks_(options.ranks != nullptr ? *options.ranks : *alone_),
+      masks_(MasksOf(algorithm, stream, options)),
       coordinator_(algorithm, clients.size(), workers.size(),
                    clients.size() > 0 ? clients.Id(0) : 0),
       scores_(clients.size(), algorithm.experts()),
@@ -59,8 +76,10 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   const Attendance attendance{options.seed, options.participation};
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     histories_.push_back(std::make_unique<StreamHistory>(stream, attendance));
-    rounds_.emplace_back(algorithm, *options.engine).ReadFrom(*histories_.back());
+    rounds_.emplace_back(algorithm, *options.engine, masks_ ? masks_->sealing : PlainSealing())
+        .ReadFrom(*histories_.back());
   }
+  if (masks_) coordinator_.TakeMasked();
   if (stream.clients() > algorithm.most_clients()) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
                 std::to_string(algorithm.most_clients()) + " fit into one step; lower " +
@@ -214,7 +233,8 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
     const std::uint64_t numbers = updates.NumbersOf(shape, i);
-    const std::uint64_t bytes = (shape.ring.bits > 32 ? 8 : 4) * numbers + 4 * blocks;
+    const std::uint64_t masks = updates.nonces.empty() ? 0 : SimulatedMasks::kBytes;
+    const std::uint64_t bytes = (shape.ring.bits > 32 ? 8 : 4) * numbers + 4 * blocks + masks;
     totals.traffic.Add({1, numbers, bytes, down, numbers});
   }
   if (algorithm_.experts() == 0) return;
@@ -282,7 +302,13 @@ void Simulation::Record() {
 void Simulation::Commit() {
   const auto participants = static_cast<std::uint64_t>(sums_.back());
   const RunJobs run = [this](std::size_t count, const auto& job) { workers_.Run(count, job); };
-  if (!relay_) return coordinator_.Commit(participants, run);
+  if (!relay_) {
+    coordinator_.Commit(participants, run);
+    if (coordinator_.releases().empty()) return;
+    for (Release& release : coordinator_.releases()) masks_->opener.Open(release);
+    coordinator_.Open();
+    return;
+  }
   std::string failure;
   try {
     coordinator_.Commit(participants, run);

@@ -21,6 +21,7 @@
 namespace polykern {
 
 class Communicator;
+class SimulatedMasks;
 class StreamHistory;
 class UpdateRelay;
 
@@ -53,9 +54,9 @@ class Simulation {
     const Engine* engine = &CpuEngine();  ///< that takes the clients through their rounds
   };
 
-  /// Throws Error for more clients than exact sums hold. Everything passed in must outlive the
-  /// simulation. `clients`, all of the stream's or this rank's, is changed by every step; pass it
-  /// on to another simulation to carry weights over.
+  /// Throws Error for more clients than exact sums hold, and for masks and ranks together.
+  /// Everything passed in must outlive the simulation. `clients`, all of the stream's or this
+  /// rank's, is changed by every step; pass it on to another simulation to carry weights over.
   Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
              const Options& options);
   ~Simulation();
@@ -130,6 +131,7 @@ class Simulation {
   Options options_;
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
+  std::unique_ptr<SimulatedMasks> masks_;  // null: messages are plain
   Coordinator coordinator_;
   std::unique_ptr<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
   Scoreboard scores_;

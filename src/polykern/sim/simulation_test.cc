@@ -145,6 +145,30 @@ INSTANTIATE_TEST_SUITE_P(Registry, StoppedSimulation,
                            return name;
                          });
 
+TEST(Simulation, HasTheSameBitsWithMasks) {
+  Fixture f;
+  f.Use("pof-gram");
+  AlgorithmOptions settings = f.algorithm->definition().options;
+  settings.masking = Masking::kHelper;
+  const auto masked =
+      MakeAlgorithm("pof-gram", settings, {f.fleet.dimension(), f.fleet.steps(), 5});
+  Workers workers(3);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Clients masking(*masked, 0, f.fleet.clients());
+  Simulation plain(*f.algorithm, f.fleet, clients, workers, f.options);
+  Simulation hidden(*masked, f.fleet, masking, workers, f.options);
+  while (!plain.done()) {
+    plain.Step();
+    hidden.Step();
+  }
+  EXPECT_GT(plain.broadcast().releases, 3U);
+  EXPECT_EQ(BitsOf(hidden.predictions()), BitsOf(plain.predictions()));
+  EXPECT_EQ(hidden.Fingerprint(), plain.Fingerprint());
+  EXPECT_EQ(BitsOf(masking.Save()), BitsOf(clients.Save()));
+  EXPECT_GT(hidden.traffic().up_bytes, plain.traffic().up_bytes);
+  EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
+}
+
 TEST(Simulation, CountsLossesAsSentAndWeightsAsReceived) {
   Fixture f;
   f.Use("em-kofl");
