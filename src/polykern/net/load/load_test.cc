@@ -150,7 +150,7 @@ TEST_F(ALoad, MeasuresEveryTimeAnew) {
 TEST_F(ALoad, SaysWhenThereIsNoRoom) {
   federation.rounds_options.most_connected = 2;
   federation.Start();
-  EXPECT_THAT(MessageOf([&] { const Load load(For(3)); }), HasSubstr("as many clients"));
+  EXPECT_THAT(MessageOf([&] { const Load load(For(3)); }), HasSubstr("the server is full"));
 }
 
 TEST_F(ALoad, EndsWhenTheServerDoes) {
