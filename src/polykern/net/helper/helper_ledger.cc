@@ -1,0 +1,247 @@
+#include "polykern/net/helper/helper_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "polykern/core/error.h"
+#include "polykern/net/store/store.h"
+
+namespace polykern {
+namespace {
+
+constexpr auto kAnswered = HelperReply::Kind::kAnswered;
+constexpr auto kRefused = HelperReply::Kind::kRefused;
+constexpr auto kLater = HelperReply::Kind::kLater;
+
+/// Thrown within this file.
+struct RefusedRelease {
+  HelperReply::Kind kind = kRefused;
+  std::string reason;
+};
+
+[[noreturn]] void RefuseRelease(std::string reason) {
+  throw RefusedRelease{kRefused, std::move(reason)};
+}
+
+std::string NumberText(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+}  // namespace
+
+/// What is in a request, by client.
+struct HelperLedger::Tally {
+  struct Client {
+    std::uint64_t samples = 0;
+    std::uint64_t next_step = 0;
+    PublicKey key{};
+  };
+  std::map<std::string, Client> clients;
+  std::uint64_t samples = 0;
+  std::uint64_t unknowns = 0;
+  std::uint64_t new_unknowns = 0;
+};
+
+HelperLedger::HelperLedger(const HelperRules& rules, std::string name, const SecretKey& own,
+                           HelperLog& log)
+    : rules_(rules), name_(std::move(name)), own_(own), log_(log), held_(log.Contents()) {
+  held_.keys.clear();
+}
+
+std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t epoch) const {
+  if (held_.federation.empty()) return {};
+  if (federation != held_.federation) {
+    return "the helper's log is another federation's; start the helper with a new log";
+  }
+  if (epoch < held_.epoch) {
+    return "epoch " + NumberText(epoch) + " is over: the helper is in epoch " +
+           NumberText(held_.epoch);
+  }
+  if (held_.behind && epoch == held_.epoch) {
+    return "the helper's log was put back from a backup: clients know of releases that it does "
+           "not; begin a new epoch";
+  }
+  return {};
+}
+
+HelperReply HelperLedger::Release(const ReleaseRequest& request, ClientKeys& keys) {
+  try {
+    LoggedRelease release{.request = request, .digest = DigestOf(request)};
+    if (!IsNext(release))
+      return {held_.refusal.empty() ? kAnswered : kRefused, held_.answer, held_.refusal};
+    HelperReply reply{.kind = kAnswered};
+    try {
+      reply.streams = Judge(release, keys);
+    } catch (const RefusedRelease& refused) {
+      if (refused.kind != kRefused) throw;
+      reply = {.kind = kRefused, .reason = refused.reason};
+      release.refusal = refused.reason;
+    }
+    release.answer = reply.streams;
+    log_.WriteRelease(release);
+    Keep(release);
+    return reply;
+  } catch (const RefusedRelease& refused) {
+    return {.kind = refused.kind, .reason = refused.reason};
+  } catch (const DiskFull& full) {
+    return {.kind = kLater,
+            .reason = std::string("the helper cannot write its log: ") + full.what()};
+  }
+}
+
+/// False: it is the newest one again. Refuses what is neither.
+bool HelperLedger::IsNext(const LoggedRelease& release) {
+  const ReleaseRequest& request = release.request;
+  if (const std::string why = Refusal(request.federation, request.epoch); !why.empty()) {
+    RefuseRelease(why);
+  }
+  const std::uint64_t next = releases(request.epoch);
+  const auto knows_more = [&](const NamedContribution& m) { return m.releases > next; };
+  if (std::ranges::any_of(request.messages, knows_more)) {
+    log_.WriteBehind(request.federation, request.epoch);
+    held_ = log_.Contents();
+    held_.keys.clear();
+    RefuseRelease(Refusal(request.federation, request.epoch));
+  }
+  if (request.number + 1 == next && release.digest == held_.digest) return false;
+  if (request.number != next) {
+    RefuseRelease("release " + NumberText(request.number) + " cannot be: " +
+                  (request.number < next
+                       ? "the helper has settled it, for another request"
+                       : "the helper has settled " + NumberText(next) + " so far"));
+  }
+  return true;
+}
+
+/// The sum of the streams, unless a rule is against it.
+std::vector<std::uint64_t> HelperLedger::Judge(LoggedRelease& release, ClientKeys& keys) {
+  const ReleaseRequest& request = release.request;
+  Tally tally = Count(request);
+  CheckDisclosure(request, tally);
+  for (auto& [name, client] : tally.clients) {
+    const ClientKeys::Found found = keys.Find(name);
+    if (!found.key) {
+      throw RefusedRelease{found.later ? kLater : kRefused, name + ": " + found.reason};
+    }
+    client.key = *found.key;
+  }
+  std::vector<std::uint64_t> sum = SumOfStreams(request, tally);
+  release.unknowns = tally.new_unknowns;
+  for (const auto& [name, client] : tally.clients) {
+    release.next_steps.emplace(name, client.next_step);
+  }
+  return sum;
+}
+
+/// Who is in it, and with how much. No message of a client is in two releases of a kind.
+HelperLedger::Tally HelperLedger::Count(const ReleaseRequest& request) const {
+  Tally tally;
+  std::vector<std::pair<std::string_view, std::uint64_t>> answers;
+  answers.reserve(request.messages.size());
+  for (const NamedContribution& message : request.messages) {
+    if (!rules_.clients.contains(message.client)) {
+      RefuseRelease(message.client + ": is not among the clients that the helper was given");
+    }
+    const auto last = held_.next_steps.find({message.client, request.kind});
+    if (!IsNew(request.epoch) && last != held_.next_steps.end() && message.step < last->second) {
+      RefuseRelease(message.client + ": step " + NumberText(message.step) +
+                    " is not after those that were released");
+    }
+    answers.emplace_back(message.client, message.step);
+    Tally::Client& client = tally.clients[message.client];
+    client.samples += message.count.samples;
+    client.next_step = std::max(client.next_step, message.step + 1);
+    tally.samples += message.count.samples;
+    tally.unknowns += message.count.unknowns;
+    tally.new_unknowns += message.new_unknowns;
+  }
+  std::ranges::sort(answers);
+  const auto twice = std::ranges::adjacent_find(answers);
+  if (twice != answers.end()) {
+    RefuseRelease(std::string(twice->first) + ": has two messages for step " +
+                  NumberText(twice->second));
+  }
+  return tally;
+}
+
+void HelperLedger::CheckDisclosure(const ReleaseRequest& request, const Tally& tally) const {
+  if (tally.clients.size() < std::max<std::size_t>(rules_.least_clients, 1)) {
+    RefuseRelease("the sum has messages of " + NumberText(tally.clients.size()) +
+                  " clients; the least are " + NumberText(rules_.least_clients));
+  }
+  std::uint64_t largest = 0;
+  for (const auto& [name, client] : tally.clients) largest = std::max(largest, client.samples);
+  if (tally.samples - largest < rules_.least_samples) {
+    RefuseRelease("the sum has " + NumberText(tally.samples) + " samples, " +
+                  NumberText(tally.samples - largest) +
+                  " without its largest client; the least are " + NumberText(rules_.least_samples));
+  }
+  const auto pays = [&](std::uint64_t unknowns, std::uint64_t numbers) {
+    return static_cast<double>(numbers) <= rules_.disclosure * static_cast<double>(unknowns);
+  };
+  if (!pays(tally.unknowns, request.numbers)) {
+    RefuseRelease(NumberText(request.numbers) + " numbers over " + NumberText(tally.unknowns) +
+                  " unknowns are more than the disclosure that the helper allows");
+  }
+  const bool is_new = IsNew(request.epoch);
+  const std::uint64_t numbers = request.numbers + (is_new ? 0 : held_.numbers);
+  const std::uint64_t unknowns = tally.new_unknowns + (is_new ? 0 : held_.unknowns);
+  if (!pays(unknowns, numbers)) {
+    RefuseRelease(NumberText(numbers) + " numbers in all releases over " + NumberText(unknowns) +
+                  " unknowns are more than the disclosure that the helper allows");
+  }
+}
+
+std::vector<std::uint64_t> HelperLedger::SumOfStreams(const ReleaseRequest& request,
+                                                      const Tally& tally) {
+  std::vector<std::uint64_t> sum(request.numbers);
+  MaskStream stream(request.epoch, request.ring.bits, request.ring.unit);
+  for (const NamedContribution& m : request.messages) {
+    const SecretKey& pair = PairOf(request, m.client, tally.clients.at(m.client).key);
+    stream.Add(pair,
+               {.turn = m.step,
+                .kind = request.kind,
+                .samples = m.count.samples,
+                .unknowns = m.count.unknowns,
+                .new_unknowns = m.new_unknowns,
+                .releases = m.releases,
+                .nonce = m.nonce},
+               sum);
+  }
+  return sum;
+}
+
+/// Made once for each client: to agree on a key takes longer than a stream.
+const SecretKey& HelperLedger::PairOf(const ReleaseRequest& request, const std::string& client,
+                                      const PublicKey& key) {
+  const auto [found, made] = pairs_.try_emplace(client);
+  Pair& pair = found->second;
+  if (made || pair.epoch != request.epoch || pair.other != key) {
+    try {
+      pair.key = PairKey(own_, key, {request.federation, request.epoch, client, name_});
+    } catch (const Error& error) {
+      pairs_.erase(found);
+      RefuseRelease(client + ": " + error.what());
+    }
+    pair.epoch = request.epoch;
+    pair.other = key;
+  }
+  return pair.key;
+}
+
+/// As the log has it now.
+void HelperLedger::Keep(const LoggedRelease& release) {
+  const ReleaseRequest& request = release.request;
+  if (IsNew(request.epoch)) held_ = {.federation = request.federation, .epoch = request.epoch};
+  ++held_.releases;
+  if (release.refusal.empty()) held_.numbers += request.numbers;
+  held_.unknowns += release.unknowns;
+  for (const auto& [client, step] : release.next_steps) {
+    held_.next_steps[{client, request.kind}] = step;
+  }
+  held_.digest = release.digest;
+  held_.answer.assign(release.answer.begin(), release.answer.end());
+  held_.refusal = release.refusal;
+}
+
+}  // namespace polykern

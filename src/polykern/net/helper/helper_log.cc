@@ -1,0 +1,139 @@
+#include "polykern/net/helper/helper_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "polykern/core/error.h"
+#include "polykern/io/checksum.h"
+#include "polykern/net/helper/helper_log_internal.h"
+
+namespace polykern {
+namespace {
+
+std::span<const std::byte> BytesOf(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// The newest answer; false: there is none that is whole.
+bool ReadAnswer(Database& database, HelperContents& contents) {
+  Statement query(database, "SELECT digest, sum, numbers, refusal FROM answer");
+  if (!query.Next()) return false;
+  const auto digest = query.Blob(0);
+  const auto sum = query.Blob(1);
+  const auto numbers = query.Blob(2);
+  const auto wanted = Sha256(numbers);
+  if (digest.size() != contents.digest.size() || numbers.size() % sizeof(std::uint64_t) != 0 ||
+      !std::ranges::equal(sum, wanted)) {
+    return false;
+  }
+  std::ranges::copy(digest, contents.digest.begin());
+  contents.answer.resize(numbers.size() / sizeof(std::uint64_t));
+  if (!numbers.empty()) std::memcpy(contents.answer.data(), numbers.data(), numbers.size());
+  contents.refusal = query.Text(3);
+  return true;
+}
+
+class SqliteHelperLog final : public HelperLog {
+ public:
+  explicit SqliteHelperLog(const std::string& path)
+      : file_(path, "helper's log", kHelperLogFormat, [](Database&) {}), database_(*file_) {}
+
+  HelperContents Contents() override {
+    const Snapshot snapshot(database_);
+    return ReadHelperContents(database_);
+  }
+
+  void WriteRelease(const LoggedRelease& release) override {
+    const ReleaseRequest& request = release.request;
+    Transaction transaction(database_);
+    BeginEpoch(request.federation, request.epoch);
+    count_release_.Bind(1, Signed(release.refusal.empty() ? request.numbers : 0))
+        .Bind(2, Signed(release.unknowns))
+        .Run();
+    for (const auto& [client, step] : release.next_steps) {
+      set_step_.Bind(1, client).Bind(2, Signed(request.kind)).Bind(3, Signed(step)).Run();
+    }
+    const auto bytes = std::as_bytes(release.answer);
+    const auto sum = Sha256(bytes);
+    set_answer_.Bind(1, std::span<const std::byte>(release.digest))
+        .Bind(2, std::span<const std::byte>(sum))
+        .Bind(3, bytes)
+        .Bind(4, release.refusal)
+        .Run();
+    transaction.Commit();
+  }
+
+  void WriteBehind(const std::string& federation, std::uint64_t epoch) override {
+    Transaction transaction(database_);
+    BeginEpoch(federation, epoch);
+    database_.Run("UPDATE state SET behind = 1");
+    transaction.Commit();
+  }
+
+  void WriteKeys(const std::map<std::string, std::string>& keys) override {
+    Transaction transaction(database_);
+    Statement insert(database_, "INSERT OR REPLACE INTO mask_key VALUES(?, ?)");
+    for (const auto& [client, key] : keys) insert.Bind(1, client).Bind(2, BytesOf(key)).Run();
+    transaction.Commit();
+  }
+
+ private:
+  /// Forgets the one before, if it is a new one.
+  void BeginEpoch(const std::string& federation, std::uint64_t epoch) {
+    Statement find(database_, "SELECT count(*) FROM state WHERE federation = ? AND epoch = ?");
+    find.Bind(1, federation).Bind(2, Signed(epoch));
+    if (find.Next() && find.Integer(0) == 1) return;
+    database_.Run("DELETE FROM state; DELETE FROM answer; DELETE FROM client");
+    Statement insert(database_, "INSERT INTO state VALUES(0, ?, ?, 0, 0, 0, 0)");
+    insert.Bind(1, federation).Bind(2, Signed(epoch)).Run();
+  }
+
+  OwnedDatabase file_;
+  Database& database_;
+  Statement count_release_{database_,
+                           "UPDATE state SET releases = releases + 1, numbers = numbers + ?1, "
+                           "unknowns = unknowns + ?2"};
+  Statement set_step_{database_, "INSERT OR REPLACE INTO client VALUES(?, ?, ?)"};
+  Statement set_answer_{database_, "INSERT OR REPLACE INTO answer VALUES(0, ?, ?, ?, ?)"};
+};
+
+}  // namespace
+
+HelperContents ReadHelperContents(Database& database) {
+  HelperContents contents;
+  Statement state(database,
+                  "SELECT federation, epoch, releases, behind, numbers, unknowns FROM state");
+  if (state.Next()) {
+    contents.federation = state.Text(0);
+    contents.epoch = Unsigned(state.Integer(1));
+    contents.releases = Unsigned(state.Integer(2));
+    contents.behind = state.Integer(3) != 0;
+    contents.numbers = Unsigned(state.Integer(4));
+    contents.unknowns = Unsigned(state.Integer(5));
+  }
+  Statement clients(database, "SELECT name, kind, next_step FROM client");
+  while (clients.Next()) {
+    contents.next_steps.emplace(
+        ClientKind{clients.Text(0), static_cast<std::uint32_t>(clients.Integer(1))},
+        Unsigned(clients.Integer(2)));
+  }
+  Statement keys(database, "SELECT client, key FROM mask_key");
+  while (keys.Next()) {
+    const auto key = keys.Blob(1);
+    contents.keys.emplace(keys.Text(0),
+                          std::string(reinterpret_cast<const char*>(key.data()), key.size()));
+  }
+  if (ReadAnswer(database, contents) != (contents.releases > 0)) {
+    throw Error(database.path() +
+                ": the helper's log is damaged: its newest answer is not whole; begin a new epoch "
+                "with a new log");
+  }
+  return contents;
+}
+
+std::unique_ptr<HelperLog> OpenHelperLog(const std::string& path) {
+  return std::make_unique<SqliteHelperLog>(path);
+}
+
+}  // namespace polykern

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "polykern/net/helper/helper_log.h"
+#include "polykern/net/sqlite/sqlite_file_internal.h"
+
+namespace polykern {
+
+/// The file format of a helper's log in SQLite: one row of `state` and `answer` at most, and what
+/// is of the epoch of now.
+constexpr SqliteFormat kHelperLogFormat{.application = 0x706b686c,  // "pkhl"
+                                        .version = 1,
+                                        .schema = R"(
+  CREATE TABLE state(id INTEGER PRIMARY KEY CHECK (id = 0), federation TEXT NOT NULL,
+                     epoch INTEGER NOT NULL, releases INTEGER NOT NULL, behind INTEGER NOT NULL,
+                     numbers INTEGER NOT NULL, unknowns INTEGER NOT NULL);
+  CREATE TABLE answer(id INTEGER PRIMARY KEY CHECK (id = 0), digest BLOB NOT NULL,
+                      sum BLOB NOT NULL, numbers BLOB NOT NULL, refusal TEXT NOT NULL);
+  CREATE TABLE client(name TEXT NOT NULL, kind INTEGER NOT NULL, next_step INTEGER NOT NULL,
+                      PRIMARY KEY(name, kind)) WITHOUT ROWID;
+  CREATE TABLE mask_key(client TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;
+)"};
+
+/// Throws Error if it is damaged.
+HelperContents ReadHelperContents(Database& database);
+
+}  // namespace polykern
