@@ -25,7 +25,7 @@ Bits BitsOf(std::span<const double> values) {
 /// 150 clients: three blocks, the last one shorter; some absent at every step.
 struct Fixture {
   SyntheticFleet fleet{{.clients = 150,
-                        .steps = 40,
+                        .steps = 24,
                         .sites = 4,
                         .dimension = 5,
                         .noise = 0.05,
@@ -113,14 +113,14 @@ void StoppedSimulation::Run(const Fixture& f) {
 
   Clients first_clients(*f.algorithm, 0, f.fleet.clients());
   Simulation first(*f.algorithm, f.fleet, first_clients, workers, f.options);
-  while (first.step() < 17) first.Step();
+  while (first.step() < 9) first.Step();
   const std::vector<double> saved = first.Save();
   first.Step();  // what happens after the save must not matter
 
   Clients second_clients(*f.algorithm, 0, f.fleet.clients());
   Simulation second(*f.algorithm, f.fleet, second_clients, workers, f.options);
   second.Load(saved);
-  EXPECT_EQ(second.step(), 17U);
+  EXPECT_EQ(second.step(), 9U);
   while (!second.done()) second.Step();
   EXPECT_EQ(BitsOf(second.Save()), BitsOf(whole.Save()));
   EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
@@ -235,8 +235,8 @@ TEST(Simulation, CountsWhatIsSentAndWhoTookPart) {
     present += std::isnan(prediction) ? 0 : 1;
   const Traffic& traffic = simulation.traffic();
   EXPECT_EQ(traffic.messages, present);
-  // 150 * 40 draws of a coin that is 1 with probability 0.8: deviation 31, five of them.
-  EXPECT_NEAR(static_cast<double>(present), 0.8 * 150 * 40, 155);
+  // 150 * 24 draws of a coin that is 1 with probability 0.8: deviation 24, five of them.
+  EXPECT_NEAR(static_cast<double>(present), 0.8 * 150 * 24, 120);
   EXPECT_EQ(traffic.largest_up, 5U * 20U);
   EXPECT_EQ(traffic.down_bytes, 4U * 51U * 20U * present);
   EXPECT_EQ(traffic.up_bytes, 4 * traffic.up_numbers + 4 * traffic.up_numbers / 20);
@@ -244,7 +244,7 @@ TEST(Simulation, CountsWhatIsSentAndWhoTookPart) {
 
 TEST(Simulation, FixedUniformsReplaceEveryDraw) {
   const Fixture f;
-  const std::vector<double> uniforms(150 * 40, 0.5);
+  const std::vector<double> uniforms(150 * 24, 0.5);
   Workers workers(2);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation::Options options = f.options;
