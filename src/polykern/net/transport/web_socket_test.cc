@@ -223,7 +223,7 @@ TEST_F(AWebSocket, EndsWhenItsPeerDoesNotRead) {
   Open();
   Write(message);
   while (Write(Masked(Opcode::kPong, "")))
-    std::this_thread::sleep_for(milliseconds(5));  // it is there
+    std::this_thread::sleep_for(milliseconds(30));  // it is there
   EXPECT_EQ(echo_->WaitForEnd().reason, "the other side does not read");
 }
 
