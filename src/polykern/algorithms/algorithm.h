@@ -49,6 +49,10 @@ struct Release {
   SampleCount count = {};
   std::vector<std::int64_t> sums = {};           ///< modulo 2^64; of masked messages: masked
   std::vector<Contribution> contributions = {};  ///< of masked messages: whose they are
+  /// With noise, in place of `sums`: what all releases of this kind so far add up to, in numbers
+  /// of any size, and how much each may be off (a standard deviation).
+  std::vector<double> estimate = {};
+  double deviation = 0;
   std::string refusal = {};  ///< why nobody may see it; empty: `sums` are what may be seen
 };
 

@@ -38,6 +38,7 @@ std::string Another(const OptionDeclaration& option) {
   if (option.key == "weight_rate") return "50";
   if (option.key == "burst") return "3";
   if (option.key == "most_samples") return "2";
+  if (option.key == "releases") return "3";
   if (option.key == "pending_memory") return "1";
   if (option.key == "experts") return "federated";
   const std::string now = OptionText(option, {});
@@ -52,6 +53,7 @@ std::string Another(const OptionDeclaration& option) {
 std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options) {
   const auto algorithm = MakeAlgorithm(name, options, {2, 30, 5});
   const auto server = algorithm->NewServer();
+  twin::Openings openings(*algorithm);
   std::vector<std::unique_ptr<Inbox>> inboxes;
   inboxes.push_back(server->NewInbox());
   constexpr std::size_t kSenders = 3;
@@ -84,7 +86,7 @@ std::vector<double> Trace(std::string_view name, const AlgorithmOptions& options
     trace.insert(trace.end(), updates.integers.begin(), updates.integers.end());
     inboxes[0]->Add(updates);
     server->Commit(inboxes, kSenders);
-    server->Open();
+    openings.Open(*server);
   }
   const auto& model = server->broadcast().model;
   trace.insert(trace.end(), model.begin(), model.end());
@@ -101,6 +103,7 @@ AlgorithmOptions Base(std::string_view user, std::string_view option) {
   if (option == "budget") options.budget = 500;  // so that features or layers depend on it
   if (option == "exploration") options.kernels_per_upload = 2;
   if (option == "huber_delta") options.loss = LossKind::kHuber;
+  if (option == "delta" || option == "releases") options.epsilon = 1;
   if (option != "disclosure") options.disclosure = 50;  // so that turns come quickly
   if (option == "weight_rate" && !TraitsOf(user).any_loss) options.weighting = Weighting::kHedge;
   return options;

@@ -81,6 +81,9 @@ struct AlgorithmOptions {
   double refresh = 0.02;
   std::size_t burst = 21;
   double disclosure = 0.5;
+  double epsilon = 0;  ///< 0: no noise
+  double delta = 1e-6;
+  std::size_t releases = 64;
   std::size_t most_samples = 512;
   std::size_t pending_memory = 2048;
   Masking masking = Masking::kNone;
@@ -341,6 +344,30 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .help = "none, or helper: the server sees nothing but sums of many clients, with the help of "
              "a second process that sees no data",
      .since = 5},
+    {.key = "epsilon",
+     .field = &AlgorithmOptions::epsilon,
+     .absent = "none",
+     .users = "pof-gram",
+     .range = {.low = 0, .low_open = true},
+     .zero = "none",
+     .help =
+         "differential privacy of every row: noise in the sums hides whether it is there; none: "
+         "no noise",
+     .since = 5},
+    {.key = "delta",
+     .field = &AlgorithmOptions::delta,
+     .absent = "1e-06",
+     .users = "pof-gram",
+     .range = {.low = 0, .high = 1, .low_open = true, .high_open = true},
+     .help = "of differential privacy: how likely it may fail",
+     .since = 5},
+    {.key = "releases",
+     .field = &AlgorithmOptions::releases,
+     .absent = "64",
+     .users = "pof-gram",
+     .range = {.low = 1, .high = 4096},
+     .help = "with noise: noisy sums that are ever released, at growing intervals",
+     .since = 5},
     {.key = "server_memory",
      .field = &AlgorithmOptions::server_memory,
      .absent = "4096",
@@ -358,7 +385,9 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "8",
      .users = users::kLocalExperts,
      .range = kAtLeastOne,
-     .help = "private experts of a client, evenly spaced in the dictionary"},
+     .help =
+         "private experts of a client, evenly spaced in the dictionary; with noise three times as "
+         "many"},
     {.key = "local_memory",
      .field = &AlgorithmOptions::local_memory,
      .users = users::kRegressions,

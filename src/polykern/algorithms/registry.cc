@@ -62,8 +62,10 @@ std::size_t NewtonLocalExperts(const AlgorithmOptions& options) {
   return std::min(options.local_kernels, options.kernels);
 }
 
+/// With noise the federated expert knows less: more private ones make up for it.
 std::size_t GramLocalExperts(const AlgorithmOptions& options) {
-  return options.experts == Experts::kFederated ? 0 : options.local_kernels;
+  if (options.experts == Experts::kFederated) return 0;
+  return options.local_kernels * (options.epsilon > 0 ? 3 : 1);
 }
 
 /// Some of the paper's Gaussians, from the first to the last of them that is wanted, evenly spaced.
@@ -82,14 +84,20 @@ constexpr std::size_t kGramKernels = 4;
 constexpr std::size_t kGramWidest = 34;       // sigma = 5.25
 constexpr std::size_t kGramWidestLocal = 38;  // sigma = 11
 
-std::vector<Kernel> GramKernels(const AlgorithmOptions&) {
+/// With noise one kernel: each more would add noise to all. sigma = 0.1
+constexpr Kernel kNoisyKernel = {KernelKind::kGaussian, 0.316227766};
+
+std::vector<Kernel> GramKernels(const AlgorithmOptions& options) {
+  if (options.epsilon > 0) return {kNoisyKernel};
   return SomeGaussians(kGramKernels, kGramWidest);
 }
 std::size_t GramFeatures(const AlgorithmOptions& options) {
+  if (options.epsilon > 0) return GramGrid::LargestNoisySize(options);
   return GramGrid::LargestSize(kGramKernels, options);
 }
 std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
-  const GramGrid grid(kGramKernels, GramFeatures(options));
+  const GramGrid grid = options.epsilon > 0 ? GramGrid::Noisy(GramFeatures(options))
+                                            : GramGrid(kGramKernels, GramFeatures(options));
   const auto kernels = GramKernels(options);
   std::vector<std::string> names;
   for (std::size_t e = 0; e < grid.experts(); ++e) {
@@ -100,7 +108,9 @@ std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
 }
 void CheckGram(const AlgorithmOptions& options) {
   if (GramFeatures(options) > 0) return;
-  const std::size_t least = GramGrid(kGramKernels, GramGrid::kSizes[0]).NumbersOf(0);
+  const std::size_t least = options.epsilon > 0
+                                ? GramGrid::Noisy(GramGrid::kNoisySizes[0]).NumbersOf(0)
+                                : GramGrid(kGramKernels, GramGrid::kSizes[0]).NumbersOf(0);
   throw Error(OptionName("budget") + " is " + std::to_string(options.budget) + " and " +
               OptionName("burst") + " " + std::to_string(options.burst) +
               ", but the smallest message of pof-gram has " + std::to_string(least) +
@@ -133,7 +143,7 @@ Bank LocalBank(const AlgorithmOptions& options, const Problem& problem) {
 Bank GramLocalBank(const AlgorithmOptions& options, const Problem& problem) {
   const std::size_t count = GramLocalExperts(options);
   if (count == 0) return nullptr;
-  const std::size_t rules = GramLocalRules(options.ridge).size();
+  const std::size_t rules = GramLocalRules(options).size();
   const auto bandwidths = SomeGaussians((count + rules - 1) / rules, kGramWidestLocal);
   std::vector<Kernel> kernels;
   for (std::size_t i = 0; i < count; ++i) kernels.push_back(bandwidths[i / rules]);

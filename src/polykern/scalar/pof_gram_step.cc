@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,12 +26,13 @@ class PofGramStep final : public ClientStep {
  public:
   explicit PofGramStep(const Algorithm& algorithm)
       : ClientStep(algorithm),
-        grid_(bank().kernels(), bank().features()),
+        grid_(options_.epsilon > 0 ? GramGrid::Noisy(bank().features())
+                                   : GramGrid(bank().kernels(), bank().features())),
         n_(grid_.experts()),
         outer_size_(0) {
     const auto& local = algorithm.definition().local_bank;
     if (local == nullptr) return;
-    local_.emplace(*local, options_, GramLocalRules(options_.ridge));
+    local_.emplace(*local, options_, GramLocalRules(options_));
     outer_size_ = 2 + local->kernels();
   }
 
@@ -39,9 +41,8 @@ class PofGramStep final : public ClientStep {
     const Floats f = ExpertsF(c);
     const double base = MixtureOf(options_, WeightsOf(c), f);
     if (!local_) return {base, f};
-    return {
-        MixtureOf(options_, MixtureWeights(options_, OuterState(c), kGramPace), OuterF(c, base)),
-        f};
+    return {MixtureOf(options_, MixtureWeights(options_, OuterState(c), pace_), OuterF(c, base)),
+            f};
   }
 
   void LearnClient(std::size_t c, double label) override {
@@ -53,11 +54,11 @@ class PofGramStep final : public ClientStep {
       if (AnyAwake() && !IsAwake(e)) losses[e] = loss().Value(base, label);
     }
     for (const double each : losses) Score(each);
-    LearnMixture(options_, losses, weights, MixtureState(c), kGramPace);
+    LearnMixture(options_, losses, weights, MixtureState(c), pace_);
     if (local_) {
       LearnMixture(options_, LossesOf(loss(), OuterF(c, base), label),
-                   MixtureWeights(options_, OuterState(c), kGramPace), OuterState(c), kGramPace);
-      local_->Learn(base, label, X(c), LocalState(c));
+                   MixtureWeights(options_, OuterState(c), pace_), OuterState(c), pace_);
+      local_->Learn(base, label, X(c), LocalState(c), AnyAwake() || !grid_.noisy());
     }
     Answer(c);
   }
@@ -87,7 +88,7 @@ class PofGramStep final : public ClientStep {
         if (static_cast<double>(s) >= numbers[6]) updates_.new_unknowns.back() += unknowns;
       }
       SendSums(expert, samples);
-      for (const double weight : weights) {
+      for (const double weight : grid_.noisy() ? Doubles() : weights) {
         updates_.integers.push_back(
             static_cast<std::uint64_t>(std::nearbyint(weight / GramGrid::kUnit)));
       }
@@ -156,10 +157,29 @@ class PofGramStep final : public ClientStep {
       }
       squares += y * y;
     }
+    if (grid_.noisy()) return SendNoisy(width, sums);
     for (const std::int64_t sum : sums) {
       updates_.integers.push_back(static_cast<std::uint64_t>(sum));
     }
     updates_.integers.push_back(static_cast<std::uint64_t>(squares));
+  }
+
+  /// Of each pair's three products two numbers, and coarser ones.
+  void SendNoisy(std::size_t width, const std::vector<std::int64_t>& sums) {
+    const auto send = [&](double products) {
+      updates_.integers.push_back(static_cast<std::uint64_t>(
+          static_cast<std::int64_t>(std::nearbyint(products * (GramGrid::kUnit / grid_.unit())))));
+    };
+    const auto at = [&](std::size_t i, std::size_t j) {
+      return static_cast<double>(sums[GramGrid::RowStart(width, i) + j - i]);
+    };
+    for (std::size_t i = 0; i < width; ++i) {
+      if (i % 2 == 0) {
+        send((at(i + 1, i + 1) - at(i, i)) / std::numbers::sqrt2);
+        send(at(i, i + 1) * std::numbers::sqrt2);
+      }
+      for (std::size_t j = i + 2 - i % 2; j <= width; ++j) send(at(i, j));  // b is the last
+    }
   }
 
   /// Sine and cosine in turn. The CPU computes them in quarters of a kernel's features, each as
@@ -204,7 +224,7 @@ class PofGramStep final : public ClientStep {
     return AwakeWeights(c, awake);
   }
   Doubles AwakeWeights(std::size_t c, const std::vector<bool>& awake) const {
-    Doubles weights = MixtureWeights(options_, MixtureState(c), kGramPace);
+    Doubles weights = MixtureWeights(options_, MixtureState(c), pace_);
     if (!std::ranges::count(awake, false)) return weights;
     double all = 0;
     for (std::size_t e = 0; e < n_; ++e) all += awake[e] ? weights[e] : 0;
@@ -252,6 +272,7 @@ class PofGramStep final : public ClientStep {
   static constexpr std::size_t kNumbers = 7;
 
   GramGrid grid_;
+  double pace_ = GramPaceOf(options_);
   std::size_t n_;
   std::optional<PrivateRegressions> local_;
   std::size_t outer_size_;

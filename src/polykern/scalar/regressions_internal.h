@@ -38,9 +38,11 @@ class PrivateRegressions {
     }
     return f;
   }
-  void Learn(double base, double label, std::span<const float> x, std::span<double> state) const {
+  void Learn(double base, double label, std::span<const float> x, std::span<double> state,
+             bool based = true) const {
     for (std::size_t i = 0; i < bank_.kernels(); ++i) {
       const LocalRule& rule = rules_[i % rules_.size()];
+      if (!based && !rule.alone) continue;
       AlgorithmOptions options = options_;
       options.ridge = rule.ridge;
       options.forgetting = LocalExperts::ForgettingOf(options_.forgetting, i, rules_.size());

@@ -46,6 +46,11 @@ std::vector<Variant> Variants() {
          o.forgetting = kAutoForgetting;
          o.local_kernels = 5;
        }},
+      {"noisy sums",
+       [](auto& o) {
+         o.epsilon = 0.5;
+         o.local_kernels = 2;
+       }},
       {"a shared draw",
        [](auto& o) {
          o.shared_draws = true;

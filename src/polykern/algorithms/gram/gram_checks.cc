@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "polykern/algorithms/broken_rule.h"
@@ -26,6 +28,17 @@ class SumsOfClient {
   std::size_t width_;
   std::span<const std::uint64_t> numbers_;
 };
+
+/// With noise: no number is larger than so many samples can make it, but for rounding.
+bool TooLarge(const GramGrid& grid, std::span<const std::uint64_t> numbers, double samples) {
+  // Products of features are at most 1 / D, those with labels at most 1 / (2 sqrt D), which is
+  // more.
+  const double most = samples / (2 * std::sqrt(static_cast<double>(grid.features())));
+  return std::ranges::any_of(numbers, [&](std::uint64_t number) {
+    return std::abs(static_cast<double>(static_cast<std::int64_t>(number))) >
+           most / grid.unit() * (1 + 1e-4) + 1;
+  });
+}
 
 /// What is wrong with them; null: nothing.
 const char* Fault(const GramGrid& grid, const SumsOfClient& sums, double samples) {
@@ -76,6 +89,13 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
                                   std::to_string(unknowns) + " unknowns");
       }
       if (!updates.nonces.empty()) continue;  // masked: only their total can be judged
+      if (grid.noisy()) {
+        if (TooLarge(grid, numbers.first(grid.NumbersOf(expert)), static_cast<double>(samples))) {
+          refuse(Rule::kSums, "a sum is larger than that of so many samples can be");
+        }
+        numbers = numbers.subspan(grid.NumbersOf(expert));
+        continue;
+      }
       const SumsOfClient sums(grid, expert, numbers);
       if (const char* fault = Fault(grid, sums, static_cast<double>(samples))) {
         refuse(Rule::kSums,

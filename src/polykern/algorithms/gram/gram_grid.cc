@@ -14,6 +14,15 @@ GramGrid::GramGrid(std::size_t kernels, std::size_t features) : kernels_(kernels
   assert(!sizes_.empty() && sizes_.back() == features);
 }
 
+GramGrid GramGrid::Noisy(std::size_t features) {
+  GramGrid grid;
+  grid.noisy_ = true;
+  grid.sizes_ = {features};
+  grid.theta_start_ = {0};
+  grid.model_width_ = 2 * features;
+  return grid;
+}
+
 std::size_t GramGrid::LargestSize(std::size_t kernels, const AlgorithmOptions& options) {
   const double saved =
       static_cast<double>(options.budget) * static_cast<double>(options.burst);  // may be huge
@@ -33,12 +42,21 @@ std::vector<std::size_t> GramGrid::SmallestFirst() const {
   return all;
 }
 
+std::size_t GramGrid::LargestNoisySize(const AlgorithmOptions& options) {
+  const double saved = static_cast<double>(options.budget) * static_cast<double>(options.burst);
+  std::size_t largest = 0;
+  for (const std::size_t size : kNoisySizes) {
+    if (static_cast<double>(Noisy(size).NumbersOf(0)) <= saved) largest = size;
+  }
+  return largest;
+}
+
 ModelShape GramGrid::Shape(std::size_t most_numbers) const {
   ModelShape shape;
   shape.blocks = kernels_;
   shape.width = model_width_;
   shape.blocks_per_update = experts();
-  shape.ring = {64, kUnit};
+  shape.ring = {64, unit()};
   for (std::size_t expert = 0; expert < experts(); ++expert) {
     shape.sums.push_back(NumbersOf(expert));
   }

@@ -31,6 +31,18 @@ TEST(GramGrid, CountsTheNumbersOfItsSums) {
   EXPECT_EQ(shape.ring.bits, 64U);
 }
 
+TEST(GramGrid, WithNoiseHasOneKernelAndOnlyWhatIsNotKnownAnyway) {
+  const GramGrid grid = GramGrid::Noisy(21);
+  EXPECT_TRUE(grid.noisy());
+  EXPECT_EQ(grid.experts(), 1U);
+  EXPECT_EQ(grid.features(), 21U);
+  EXPECT_EQ(grid.NumbersOf(0), 42 * 43 / 2 + 42 - 21U);  // the triangle, b; of pairs two of three
+  const ModelShape shape = grid.Shape(5000);
+  EXPECT_EQ(shape.model_size(), 42U);
+  EXPECT_EQ(shape.ring.unit, GramGrid::kNoisyUnit);
+  EXPECT_FALSE(GramGrid(3, 21).noisy());
+}
+
 TEST(GramGrid, FindsRowsByTheirStart) {
   for (const std::size_t width : {2U, 10U, 42U}) {
     std::size_t start = 0;

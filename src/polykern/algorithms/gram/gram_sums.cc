@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 #include <span>
 
 namespace polykern {
@@ -67,6 +68,7 @@ void GramSums::Append(std::size_t expert, const LearntSamples& samples,
   }
   saved_.resize(GramGrid::EquationsSize(grid_.WidthOf(expert)));
   equations.Save(saved_);
+  if (grid_.noisy()) return AppendNoisy(grid_.WidthOf(expert), integers);
   const std::size_t at = integers.size();
   integers.resize(at + saved_.size());
   for (std::size_t i = 0; i < saved_.size(); ++i) {  // whole numbers: nothing is left to round
@@ -80,6 +82,21 @@ void GramSums::Append(std::size_t expert, const LearntSamples& samples,
   }
   integers.push_back(squares);
   for (const double weight : weights) integers.push_back(Units(weight, 1 / GramGrid::kUnit));
+}
+
+/// Products as they are, but for the three of a pair (gram_grid.h).
+void GramSums::AppendNoisy(std::size_t width, std::vector<std::uint64_t>& integers) const {
+  const double per_unit = kProductsToUnits * (GramGrid::kUnit / GramGrid::kNoisyUnit);
+  for (std::size_t i = 0; i < width; ++i) {
+    auto row = std::span(saved_).subspan(GramGrid::RowStart(width, i), width - i + 1);
+    if (i % 2 == 0) {
+      const double cosines = saved_[GramGrid::RowStart(width, i + 1)];
+      integers.push_back(Units((cosines - row[0]) / std::numbers::sqrt2, per_unit));
+      integers.push_back(Units(row[1] * std::numbers::sqrt2, per_unit));
+      row = row.subspan(1);
+    }
+    for (const double sum : row.subspan(1)) integers.push_back(Units(sum, per_unit));
+  }
 }
 
 void GramSums::AddChunk(std::size_t expert, const LearntSamples& samples, std::size_t first,

@@ -39,11 +39,13 @@ class GramSums {
 
   /// Appends the sums of an expert over these samples, at most 2^16 of them, and the weights. Exact
   /// sums of rounded products: the order of the samples does not matter. Labels count from the
-  /// middle of [0, 1], and within it.
+  /// middle of [0, 1], and within it. With noise the weights are left out, and sums are rounded
+  /// once more.
   void Append(std::size_t expert, const LearntSamples& samples, std::span<const double> weights,
               std::vector<std::uint64_t>& integers);
 
  private:
+  void AppendNoisy(std::size_t width, std::vector<std::uint64_t>& integers) const;
   void AddChunk(std::size_t expert, const LearntSamples& samples, std::size_t first,
                 std::size_t count, NormalEquations& equations);
 

@@ -10,6 +10,7 @@
 #include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/gram/gram_server.h"
 #include "polykern/algorithms/gram/gram_sums.h"
+#include "polykern/algorithms/gram/noisy_server.h"
 #include "polykern/algorithms/gram/pending_samples.h"
 #include "polykern/algorithms/shared/local_experts.h"
 #include "polykern/algorithms/shared/mixture.h"
@@ -20,11 +21,17 @@
 namespace polykern {
 namespace {
 
+GramGrid GridOf(const AlgorithmDefinition& definition) {
+  const KernelBank& bank = *definition.bank;
+  if (definition.options.epsilon > 0) return GramGrid::Noisy(bank.features());
+  return {bank.kernels(), bank.features()};
+}
+
 class PofGram final : public Algorithm {
  public:
   explicit PofGram(AlgorithmDefinition made_from)
       : Algorithm(std::move(made_from)),
-        grid_(definition().bank->kernels(), definition().bank->features()),
+        grid_(GridOf(definition())),
         shape_(grid_.Shape(definition().options.budget * definition().options.burst)),
         packed_(*definition().bank),
         quartered_(*definition().bank),
@@ -34,7 +41,7 @@ class PofGram final : public Algorithm {
     const KernelBank& bank = *definition().local_bank;
     const AlgorithmOptions& options = definition().options;
     packed_local_.emplace(bank);
-    local_.emplace(bank, GramLocalRules(options.ridge), options.forgetting);
+    local_.emplace(bank, GramLocalRules(options), options.forgetting);
     outer_ = MixtureOf(1 + bank.kernels());
   }
 
@@ -68,6 +75,12 @@ class PofGram final : public Algorithm {
   std::unique_ptr<Server> NewServer() const override {
     const AlgorithmOptions& options = definition().options;
     const Problem& problem = definition().problem;
+    if (grid_.noisy()) {
+      return NewNoisyGramServer(grid_, {.ridge = options.ridge,
+                                        .schedule = {.budget = static_cast<double>(options.budget),
+                                                     .burst = static_cast<double>(options.burst),
+                                                     .releases = options.releases}});
+    }
     return NewGramServer(
         grid_, {.ridge = options.ridge,
                 .forgetting = ServerForgetting(options),
@@ -83,7 +96,8 @@ class PofGram final : public Algorithm {
   class Step;
   Mixture MixtureOf(std::size_t experts) const {
     const AlgorithmOptions& options = definition().options;
-    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate), kGramPace};
+    return {experts, options.weighting, options.weight_rate.value_or(kUnitRate),
+            GramPaceOf(options)};
   }
 
   GramGrid grid_;
@@ -183,7 +197,9 @@ class PofGram::Step final : public CohortStep {
         if (any_awake_ && !awake_[e]) losses[e] = mixed;
       }
       mixture_.Learn(losses, weights, MixtureState(c));
-      if (private_) private_->Learn(samples(), c, labels[c]);
+      // Without noise it always was so.
+      const bool based = any_awake_ || !grid_.noisy();
+      if (private_) private_->Learn(samples(), c, labels[c], based);
       const std::size_t dimension = samples().x.size() / clients();
       PendingOf(c).Learn(UnknownsOf(samples().x.subspan(c * dimension, dimension)));
     }
@@ -208,7 +224,8 @@ class PofGram::Step final : public CohortStep {
     next_weights_.resize(n_);
     for (std::size_t c = 0; c < clients(); ++c) {
       PendingSamples pending = PendingOf(c);
-      pending.Settle(answering().last_counted, grid_.sizes());
+      // With noise a sample leaves once: the noise does not cover more.
+      pending.Settle(answering().last_counted || grid_.noisy(), grid_.sizes());
       std::ranges::copy(turn,
                         updates_.blocks.begin() + static_cast<std::ptrdiff_t>(updates_.first[c]));
       if (!turn.empty()) {
@@ -273,7 +290,17 @@ std::unique_ptr<CohortStep> PofGram::NewCpuStep() const {
 
 }  // namespace
 
-std::vector<LocalRule> GramLocalRules(double ridge) {
+double GramPaceOf(const AlgorithmOptions& options) {
+  return options.epsilon > 0 ? kNoisyGramPace : kGramPace;
+}
+
+std::vector<LocalRule> GramLocalRules(const AlgorithmOptions& options) {
+  const double ridge = options.ridge;
+  if (options.epsilon > 0) {
+    return {{.ridge = ridge, .alone = true},
+            {.ridge = 10 * ridge, .alone = true},
+            {.ridge = 1000 * ridge, .listening = 0.1}};
+  }
   return {{.ridge = 10 * ridge, .listening = 0.25, .alone = true},
           {.ridge = 1000 * ridge, .listening = 0.5}};
 }

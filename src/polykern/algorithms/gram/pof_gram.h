@@ -14,17 +14,22 @@ namespace polykern {
 /// since, of the experts that the broadcast names. Its state is its mixture, with local experts (a
 /// local_bank) also theirs, and how much of its samples each expert has got. docs/beyond.md has the
 /// derivation.
-/// Uses budget, burst, disclosure, most_samples, pending_memory, exploration, weighting,
-/// weight_rate, ridge, forgetting and the settings of local experts; options must have passed
-/// CheckAlgorithm. The bank's features are the largest of GramGrid::kSizes that is wanted. Squared
-/// loss alone; labels are in [0, 1], others are clipped on their way to the server.
-/// Its mixtures come to trust experts more slowly than the paper's AdaHedge: experts are many, and
-/// change with every turn.
+/// Uses budget, burst, disclosure, epsilon, delta, releases, most_samples, pending_memory,
+/// exploration, weighting, weight_rate, ridge, forgetting and the settings of local experts;
+/// options must have passed CheckAlgorithm. The bank's features are the largest of GramGrid::kSizes
+/// that is wanted. Squared loss alone; labels are in [0, 1], others are clipped on their way to the
+/// server. Its mixtures come to trust experts more slowly than the paper's AdaHedge: experts are
+/// many, and change with every turn.
 inline constexpr double kGramPace = 0.5;
+/// With noise more slowly still: there the mean of many private experts is better than the best.
+inline constexpr double kNoisyGramPace = 0.25;
+double GramPaceOf(const AlgorithmOptions& options);
 
 /// Of its local experts: in turn one that stays alone, so that a client never does worse than
-/// without a federation, and one that corrects the federated prediction.
-std::vector<LocalRule> GramLocalRules(double ridge);
+/// without a federation, and one that corrects the federated prediction. With noise that knows
+/// less, so of three two stay alone, and
+/// speak from their first sample on.
+std::vector<LocalRule> GramLocalRules(const AlgorithmOptions& options);
 
 std::unique_ptr<Algorithm> NewPofGram(AlgorithmDefinition definition);
 

@@ -60,8 +60,9 @@ void LocalExperts::Predict(std::size_t client, double base, std::span<const doub
 
 void LocalExperts::Learn(std::size_t client, double base, double label,
                          const CohortFeatures& features, std::span<double> state,
-                         std::vector<double>& scratch) const {
+                         std::vector<double>& scratch, bool based) const {
   for (std::size_t i = 0; i < experts_; ++i) {
+    if (!based && !RuleOf(i).alone) continue;
     const RecursiveLeastSquares& squares = SquaresOf(i);
     scratch.resize(2 * squares.width());
     const auto own = MatrixRow(state, i, size_);

@@ -52,8 +52,9 @@ class LocalExperts {
   void Predict(std::size_t client, double base, std::span<const double> state,
                const CohortFeatures& features, std::span<float> predictions) const;
   /// The label arrives, after Predict with the same base. `scratch` grows to what is needed.
+  /// Without `based` the base knew nothing yet: only experts that stay alone learn.
   void Learn(std::size_t client, double base, double label, const CohortFeatures& features,
-             std::span<double> state, std::vector<double>& scratch) const;
+             std::span<double> state, std::vector<double>& scratch, bool based = true) const;
 
  private:
   static double BaseOf(const LocalRule& rule, double base) { return rule.alone ? 0.5 : base; }

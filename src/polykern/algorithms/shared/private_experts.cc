@@ -19,11 +19,11 @@ void PrivateExperts::Predict(const Samples& samples, std::span<double> predictio
   }
 }
 
-void PrivateExperts::Learn(const Samples& samples, std::size_t c, double label) {
+void PrivateExperts::Learn(const Samples& samples, std::size_t c, double label, bool based) {
   losses_.resize(n_);
   loss_.Values(MatrixRow(f_, c, n_), label, losses_);
   outer_.Learn(losses_, MatrixRow(weights_, c, n_), OuterState(samples, c));
-  local_.Learn(c, base_[c], label, features_, LocalState(samples, c), scratch_);
+  local_.Learn(c, base_[c], label, features_, LocalState(samples, c), scratch_, based);
 }
 
 }  // namespace polykern

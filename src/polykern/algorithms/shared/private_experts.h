@@ -34,8 +34,8 @@ class PrivateExperts {
 
   /// `predictions`: the federated ones, which become those of all.
   void Predict(const Samples& samples, std::span<double> predictions);
-  /// The label of client c arrives, after Predict.
-  void Learn(const Samples& samples, std::size_t c, double label);
+  /// The label of client c arrives, after Predict. `based`: as LocalExperts has it.
+  void Learn(const Samples& samples, std::size_t c, double label, bool based = true);
 
  private:
   std::span<double> OuterState(const Samples& samples, std::size_t c) const {

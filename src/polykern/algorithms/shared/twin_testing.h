@@ -243,6 +243,32 @@ class History final : public SampleHistory {
       std::vector<std::vector<std::pair<std::vector<float>, double>>>(kClients);
 };
 
+/// Who opens the sums of a federation with noise, here without any: what all releases add up to,
+/// and by how much noise would be off, which grows with privacy.
+class Openings {
+ public:
+  explicit Openings(const Algorithm& algorithm)
+      : unit_(algorithm.shape().ring.unit), options_(algorithm.definition().options) {}
+
+  void Open(Server& server) {
+    for (Release& release : server.releases()) {
+      if (options_.epsilon == 0) continue;
+      running_.resize(release.sums.size());
+      for (std::size_t i = 0; i < running_.size(); ++i) {
+        running_[i] += static_cast<double>(release.sums[i]) * unit_;
+      }
+      release.estimate = running_;
+      release.deviation = std::log(1 / options_.delta) / options_.epsilon;
+    }
+    server.Open();
+  }
+
+ private:
+  double unit_;
+  const AlgorithmOptions& options_;
+  Vector running_;
+};
+
 /// The clients and the server of a real algorithm.
 class Federation {
  public:
@@ -250,7 +276,8 @@ class Federation {
       : algorithm_(algorithm),
         step_(engine.NewStep(algorithm)),
         states(kClients, Vector(algorithm.state_size())),
-        server(algorithm.NewServer()) {}
+        server(algorithm.NewServer()),
+        openings_(algorithm) {}
 
   /// Takes a step and returns the predictions of those present, in order.
   Vector Run(const Step& step, const Arrival& arrival = {}) {
@@ -274,7 +301,7 @@ class Federation {
       inboxes[i % inboxes.size()]->Add(updates[i]);
     }
     server->Commit(inboxes, predictions.size());
-    server->Open();
+    openings_.Open(*server);
     return predictions;
   }
 
@@ -311,6 +338,9 @@ class Federation {
   Matrix states;
   History history;
   std::unique_ptr<Server> server;
+
+ private:
+  Openings openings_;
 };
 
 /// ||a - b|| / ||b||.
