@@ -26,7 +26,7 @@ double EpsilonByOrder(double rho, double log_of_delta, double log_of_a) {
 
 double EventLength(const NoisePlan& plan) {
   assert(plan.unit > 0 && plan.numbers > 0 && plan.samples_per_event > 0);
-  const double sample = std::sqrt(3) / 2 * (1 + 0x1p-20) / plan.unit;
+  const double sample = std::sqrt(3) / 2 * (1 + 0x1p-14) / plan.unit;
   const double rounding = std::sqrt(static_cast<double>(plan.numbers));
   return static_cast<double>(plan.samples_per_event) * (sample + rounding) * kUpwards;
 }

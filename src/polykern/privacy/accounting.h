@@ -18,11 +18,12 @@ struct NoisePlan {
 };
 
 /// By how much an event changes what goes into the releases of one kind, as the length of a vector
-/// of integers: samples_per_event x ((sqrt 3 / 2) (1 + 2^-20) / unit + sqrt(numbers)), rounded
+/// of integers: samples_per_event x ((sqrt 3 / 2) (1 + 2^-14) / unit + sqrt(numbers)), rounded
 /// upwards. A sample's products have length sqrt(1/2), those with its label 1/2 at most; features
-/// are rounded; and what is sent is rounded once more, each number by less than 1 with it or
-/// without it. The samples of an event may all be in one message, or add up over the releases they
-/// are in: so lengths add up, and rho grows with the square of their number.
+/// are rounded to multiples of 2^-18, so a vector of 60 of them may be longer than 1 by 2^-16; and
+/// what is sent is rounded once more, each number by less than 1 with it or without it. The samples
+/// of an event may all be in one message, or add up over the releases they are in: so lengths add
+/// up, and rho grows with the square of their number.
 double EventLength(const NoisePlan& plan);
 
 /// The zero-concentrated differential privacy that an event has lost after `done` releases of each

@@ -87,7 +87,7 @@ TEST(Rho, IsTheLargestThatKeepsThePromise) {
 constexpr NoisePlan kPlan{.unit = 0x1p-13, .numbers = 944, .kinds = 3, .releases = 64};
 
 TEST(NoisePlan, CostsWhatItsFormulaSays) {
-  const double length = std::sqrt(0.75) * (1 + 0x1p-20) * 8192 + std::sqrt(944);
+  const double length = std::sqrt(0.75) * (1 + 0x1p-14) * 8192 + std::sqrt(944);
   EXPECT_NEAR(EventLength(kPlan), length, 1e-9 * length);
   EXPECT_GT(EventLength(kPlan), length);
   double squares = 0;
