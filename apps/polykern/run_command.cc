@@ -1,9 +1,6 @@
 #include <algorithm>
-#include <cmath>
-#include <iomanip>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +15,7 @@
 #include "polykern/results/result_file.h"
 #include "polykern/sim/experiment.h"
 #include "report_files.h"
+#include "run_remarks.h"
 
 namespace polykern {
 namespace {
@@ -170,102 +168,10 @@ std::string ResultTable(const std::vector<RowResult>& results, bool ranks) {
   return FormatTable(header, rows);
 }
 
-/// The algorithm of one of the rows, and what tells it from the others.
-std::string Describe(const RowResult& r, const std::vector<RowResult>& all) {
-  std::vector<std::string> settings;
-  if (r.kernels > 0) settings.push_back("M = " + std::to_string(r.kernels));
-  if (r.features > 0) settings.push_back("D = " + std::to_string(r.features));
-  const auto row = static_cast<std::size_t>(&r - all.data());
-  for (const VaryingOption& option : VaryingOptions(all)) {
-    if (!option.values[row].empty()) settings.push_back(option.label + " = " + option.values[row]);
-  }
-  std::string text = r.row.algorithm;
-  for (const std::string& one : settings) {
-    text += (&one == &settings.front() ? " with " : ", ") + one;
-  }
-  return text;
-}
-
-std::string ThreeDigits(double value) {
-  std::ostringstream text;
-  text << std::setprecision(3) << value;
-  return text.str();
-}
-
-/// What the errors are to be compared with, and whether it is worth its while.
-std::string NaiveRemarks(const std::vector<RowResult>& results, const RunOptions& options,
-                         const Source& source) {
-  if (results.empty() || !results.front().naive) return "";
-  const Yardsticks& naive = *results.front().naive;
-  std::string text = "Naive: last label " + Fixed(1e3 * naive.last_label, 2) + ", running mean " +
-                     Fixed(1e3 * naive.running_mean, 2) + " (MSE x 1e-3).\n";
-  if (std::ranges::any_of(results, [](const RowResult& r) { return r.skill().value_or(-1) > 0; })) {
-    return text;
-  }
-  const bool last = naive.last_label <= naive.running_mean;
-  const bool ordered = source.split == "order" || source.split == "column";
-  text += std::string("Nothing here beats the ") + (last ? "last label" : "running mean");
-  if (last && ordered && options.source.derived.lags.empty()) {
-    text += "; try --lags " + std::to_string(options.source.derived.ahead);
-  }
-  return text + ".\n";
-}
-
-/// What a reader should take from the table, in a line or two.
-std::string Remarks(const std::vector<RowResult>& results) {
-  std::string text;
-  const RowResult* best = nullptr;
-  std::size_t over = 0;
-  bool bounded = false;
-  bool unit = true;
-  for (const RowResult& r : results) {
-    if (r.divergence) continue;
-    if (best == nullptr || r.mse.mean < best->mse.mean) best = &r;
-    bounded |= r.regret_bound.has_value();
-    if (r.regret_bound) unit &= r.unit_losses;
-    over += r.over_bound;
-  }
-  if (best != nullptr && results.size() > 1) {
-    text += "Lowest error: " + Describe(*best, results) + ".\n";
-  }
-  if (bounded && over > 0) {
-    text += "Theorem 2's bound is broken by " + std::to_string(over) + " client runs.\n";
-  } else if (bounded) {
-    text +=
-        unit ? "Theorem 2's bound on the regret holds for every client.\n"
-             : "Theorem 2's bound needs losses in [0, 1]; no client that keeps them breaks it.\n";
-  }
-  return text;
-}
-
-/// How the intervals of the best row fared.
-std::string IntervalRemark(const std::vector<RowResult>& results, const Stream& stream) {
-  const RowResult* best = nullptr;
-  for (const RowResult& r : results) {
-    if (!r.divergence && (best == nullptr || r.mse.mean < best->mse.mean)) best = &r;
-  }
-  if (best == nullptr || !best->coverage) return "";
-  const double width = *best->interval_width * (stream.InOwnUnit(1) - stream.InOwnUnit(0));
-  std::string text = "Intervals of " + Describe(*best, results) + ": " +
-                     Fixed(100 * *best->coverage, 1) +
-                     " % of the labels are within them, their mean width is " + ThreeDigits(width);
-  std::vector<double> clients = best->client_coverage;
-  std::erase_if(clients, [](double part) { return std::isnan(part); });
-  std::ranges::sort(clients);
-  if (clients.size() > 1) {
-    const auto at = [&](double part) {
-      const double place = part * static_cast<double>(clients.size() - 1);
-      return Fixed(100 * clients[static_cast<std::size_t>(std::lround(place))], 1);
-    };
-    text += "; of 90 % of the clients, " + at(0.05) + " to " + at(0.95) + " % of the labels";
-  }
-  return text + ".\n";
-}
-
 void ReportDivergence(const std::vector<RowResult>& results) {
   for (const RowResult& r : results) {
     if (!r.divergence) continue;
-    throw Error(Describe(r, results) + " diverged at step " +
+    throw Error(DescribeRow(r, results) + " diverged at step " +
                 std::to_string(r.divergence->step + 1) + " of repetition " +
                 std::to_string(r.divergence->repetition + 1) +
                 ": lower --learning-rate, or raise --kernels-per-upload or --clients");
@@ -321,8 +227,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   } else {
     std::cout << DescribeSource(source, options, ranks.size()) << '\n'
               << ResultTable(results, several) << '\n'
-              << NaiveRemarks(results, options, source) << Remarks(results)
-              << IntervalRemark(results, *source.stream);
+              << RunRemarks(results, source, options.source);
     if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
     if (predictions != nullptr) std::cout << "Written: " << options.predictions << "\n";
     if (reported) std::cout << "Report: " << options.out << "/report.html\n";

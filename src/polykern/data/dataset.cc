@@ -329,7 +329,7 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   data.target_name = options.target;
   data.feature_names = inputs.names();
   for (const std::string& name : options.derived.Names(options.target)) {
-    if (Contains(data.feature_names, name)) {
+    if (Contains(inputs.names(), name)) {
       throw Error("there is a column " + Quoted(name) + " already; leave it out, or the lag or " +
                   "calendar that is called so");
     }

@@ -117,11 +117,13 @@ std::string OrderText(std::span<const Seconds> times, Split split) {
 }
 
 std::string OrderChanges(const RowOrder& order) {
+  const auto rows = [](std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " row" : " rows");
+  };
   std::string text;
-  if (order.unsorted > 0) text += "; sorted, " + std::to_string(order.unsorted) + " rows went back";
+  if (order.unsorted > 0) text += "; sorted, " + rows(order.unsorted) + " went back";
   if (order.doubled > 0) {
-    text += "; " + std::to_string(order.doubled) +
-            " rows left out because their client has one at that time";
+    text += "; " + rows(order.doubled) + " left out because the client has one at that time";
   }
   return text;
 }

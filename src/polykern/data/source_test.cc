@@ -232,10 +232,11 @@ TEST(Source, SortsRowsByTimeAndAlignsClients) {
   EXPECT_THAT(LabelsOf(source, 0), ElementsAre(IsNan(), 0.2, 0.3));  // b, the file's first
   EXPECT_THAT(LabelsOf(source, 1), ElementsAre(0.1, IsNan(), 0.4));
   EXPECT_EQ(source.dropped_rows, 1U);
-  EXPECT_EQ(source.order,
-            "a client for each value of \"who\", in the order of time, 2026-11-16 08:00 to "
-            "2026-11-16 10:00; sorted, 1 rows went back; 1 rows left out because their client has "
-            "one at that time");
+  EXPECT_EQ(
+      source.order,
+      "a client for each value of \"who\", in the order of time, 2026-11-16 08:00 to "
+      "2026-11-16 10:00; sorted, 1 row went back; 1 row left out because the client has one at "
+      "that time");
   options.steps = 2;
   EXPECT_THAT(LabelsOf(OpenSource(options), 1), ElementsAre(0.1, IsNan()));
 }
@@ -325,6 +326,11 @@ TEST(Source, RefusesTimesLagsAndCalendarsThatCannotBe) {
               HasSubstr("calendar needs dates"));
   EXPECT_THAT(message(good, [](SourceOptions& o) { o.derived.lags = {3}; }),
               HasSubstr("lags has 3, but the longest client has 3 rows"));
+  EXPECT_THAT(message(good,
+                      [](SourceOptions& o) {
+                        o.derived.lags = {1, 1};
+                      }),
+              HasSubstr("lags names 1 twice"));
   EXPECT_THAT(message(good, [](SourceOptions& o) { o.derived.ahead = 4; }),
               HasSubstr("ahead is 4, but the longest client has 3 rows; choose at most that"));
   EXPECT_THAT(message(good,
