@@ -67,8 +67,12 @@ class Agent:
                                  None if coverage is None else float(coverage))
         _open.add(self)
 
-    def predict(self, x):
+    def predict(self, x, time=None):
         """A float that also has `.value`, `.step` and `.interval`. RuntimeError if there is no model yet.
+
+        x: the sample's own columns; past labels and the calendar are added here, where the server asks for them. Of a column of
+        texts a str, of a missing number None or NaN, if the server has `missing="impute"`. time: when it was, if the server has
+        a column of times: a datetime, a text such as "2026-11-16 08:30", or seconds since 1970.
 
         If the server refuses this agent, it predicts with the newest model it has; `status()["failure"]` says why.
         """
@@ -78,10 +82,11 @@ class Agent:
             except RuntimeError:
                 if not self.status()["ready"]:
                     raise
-        return AgentPrediction(*self._core.predict(x))
+        return AgentPrediction(*self._core.predict(x, time))
 
     def learn(self, y, position=0):
         """Learns from the label of the last prediction. False if its step was answered already or all is finished.
+        Where the server predicts several steps `ahead`, it is the label of so many samples before, less 1, and False for the first ones.
 
         RuntimeError if the state cannot be written, or the label is so far off that the server would reject the update:
         then nothing is learnt, and `learn` may be called again.
@@ -147,7 +152,8 @@ class Server:
     listen: "HOST:PORT", port 0: any that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
     on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
     share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
-    without end. seed: that of `polykern run` gives the same features (default: 0).
+    without end. seed: that of `polykern run` gives the same features (default: 0). time, lags, calendar, ahead, missing,
+    categories ({column: its texts}, or names of columns) as `polykern serve` has them: agents make these inputs.
 
     A store that exists says what its federation is: whatever is not given comes from there, and what is given must agree.
 
@@ -159,7 +165,7 @@ class Server:
 
     def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None, learn_ranges=None,
                  store=None, listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
-                 seed=None, **options):
+                 seed=None, time=None, lags=None, calendar=None, ahead=None, missing=None, categories=None, **options):
         if target is not None and not isinstance(target, str):
             if target_range is not None:
                 raise ValueError("target has a range already: leave out target_range, or give the target's name alone")
@@ -174,10 +180,13 @@ class Server:
             self._folder = tempfile.TemporaryDirectory(prefix="polykern-")
             store = os.path.join(self._folder.name, "store.db")
         ends_of = columns if hasattr(columns, "items") else {}
-        ranges = [(name, float(low), float(high)) for name, (low, high) in ends_of.items()]
+        ranges = [(name, float(pair[0]), float(pair[1])) for name, pair in ends_of.items() if pair is not None]
+        if hasattr(categories, "items"):
+            categories = [f"{name}={':'.join(texts)}" if texts else name for name, texts in categories.items()]
+        inputs = dict(time=time, lags=lags, calendar=calendar, ahead=ahead, missing=missing, categories=categories)
         self._core = _core.Server(algorithm, dimension, list(columns or []), ranges, target, ends, plain, learn_ranges, os.fspath(store), listen,
                                   None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
-                                  float(deadline), steps, horizon, seed, options)
+                                  float(deadline), steps, horizon, seed, inputs, options)
         _open.add(self)
 
     @property

@@ -11,6 +11,7 @@
 #include "polykern/data/recipes.h"
 #include "polykern/data/source.h"
 #include "polykern/data/table_stream.h"
+#include "setting.h"
 
 namespace polykern::python {
 namespace {
@@ -26,27 +27,6 @@ struct Data {
   const Dataset* rows() const {
     const auto* table = dynamic_cast<const TableStream*>(source->stream.get());
     return table == nullptr ? nullptr : &table->data();
-  }
-};
-
-/// A keyword of load and its value.
-struct Setting {
-  std::string name;
-  py::handle value;
-
-  std::size_t Count() const { return static_cast<std::size_t>(ReadCount(value, name)); }
-  double Number() const { return ReadNumber(value, name); }
-  std::string Text() const {
-    if (!py::isinstance<py::str>(value)) throw py::type_error(name + " must be a str");
-    return value.cast<std::string>();
-  }
-  std::vector<std::string> Texts() const {
-    if (py::isinstance<py::str>(value)) return {Text()};
-    return py::cast<std::vector<std::string>>(value);
-  }
-  std::vector<std::size_t> Counts() const {
-    if (py::isinstance<py::int_>(value)) return {Count()};
-    return py::cast<std::vector<std::size_t>>(value);
   }
 };
 

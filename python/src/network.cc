@@ -8,18 +8,19 @@
 
 #include <pybind11/stl.h>
 
+#include "agent_samples.h"
 #include "arrays.h"
 #include "bindings.h"
 #include "polykern/algorithms/option_values.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/data/agreed_scale.h"
 #include "polykern/net/agent/agent.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/declared_federation.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/hosted_server.h"
+#include "setting.h"
 
 namespace polykern::python {
 namespace {
@@ -83,34 +84,28 @@ class PythonAgent {
     return Patiently(seconds, [&](milliseconds time) { return agent->WaitUntilCounted(time); });
   }
 
-  py::tuple Predict(const py::object& x) {
+  py::tuple Predict(const py::object& x, const py::object& time) {
     const auto agent = Open();
-    if (!scale_) {
-      const FederationConfiguration federation = Remotely([&] { return agent->configuration(); });
-      scale_ = AgreedScale(federation);
-      dimension_ = federation.problem.dimension;
+    if (!samples_) {
+      samples_ = Remotely([&] { return AgentSamples(agent->configuration(), agent->position()); });
     }
-    const py::array numbers = Numbers(x, "x");
-    CheckShape(numbers, "x", {static_cast<py::ssize_t>(dimension_)},
-               "(" + std::to_string(dimension_) + ",): the federation's inputs");
-    CheckFinite(numbers, "x", true);
-    const ArrayView view = ViewOf(numbers);
-    std::vector<double> raw(dimension_);
-    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = view.At(i, 0);
-    std::vector<float> scaled(dimension_);
-    scale_->ScaleInputs(raw, scaled);
+    const std::vector<double> own = samples_->Read(x);
+    const Seconds when = samples_->ReadTime(time);
     const AgentPrediction made = Remotely([&] {
       const std::lock_guard lock(mutex_);
+      const std::vector<float> scaled = samples_->Make(own, when);
       const AgentPrediction prediction = agent->Predict(scaled);
+      samples_->Said(scaled, {prediction.value, prediction.radius, {}});
       waits_ = true;
       return prediction;
     });
+    const Scale& scale = samples_->scale();
     py::object interval = py::none();
     if (made.radius) {
-      interval = py::make_tuple(scale_->UnscaleLabel(made.value - *made.radius),
-                                scale_->UnscaleLabel(made.value + *made.radius));
+      interval = py::make_tuple(scale.UnscaleLabel(made.value - *made.radius),
+                                scale.UnscaleLabel(made.value + *made.radius));
     }
-    return py::make_tuple(scale_->UnscaleLabel(made.value), made.step, interval);
+    return py::make_tuple(scale.UnscaleLabel(made.value), made.step, interval);
   }
 
   bool Learn(const py::object& label, const py::object& position) {
@@ -120,8 +115,7 @@ class PythonAgent {
     return Remotely([&] {
       const std::lock_guard lock(mutex_);
       if (!waits_) throw Error("learn before predict: every label belongs to a prediction");
-      const bool learnt =
-          agent->Learn(scale_->ScaleLabel(y), {.line = place}, scale_->ClipsLabel(y));
+      const bool learnt = LearnLabel(*agent, y, place);
       waits_ = false;
       return learnt;
     });
@@ -140,7 +134,7 @@ class PythonAgent {
     }
     const auto learning = WithoutGil([&] { return agent->learning_ranges(); });
     if (!learning) return false;
-    const auto dimension = static_cast<py::ssize_t>(learning->problem.dimension);
+    const auto dimension = static_cast<py::ssize_t>(learning->own_inputs());
     const py::array rows = Numbers(x, "x");
     CheckShape(rows, "x", {-1, dimension}, "(samples, " + std::to_string(dimension) + ")");
     CheckFinite(rows, "x", true);
@@ -200,12 +194,46 @@ class PythonAgent {
     return agent_;
   }
 
+  /// If this fails nothing has changed, and it may be called again.
+  bool LearnLabel(Agent& agent, double y, std::uint64_t place) {
+    AgentSamples after = *samples_;
+    after.Know(y);
+    InputPosition position = after.Keep();
+    position.line = place;
+    std::optional<AgentPrediction> told;
+    if (after.ahead()) {  // the label is an earlier sample's, which is predicted again to learn
+      const auto& due = after.due();
+      if (due) {
+        agent.Predict(due->x);
+        told = {due->told->value, 0, due->told->radius};
+      }
+    }
+    const Scale& scale = samples_->scale();
+    const bool learnt = (!after.ahead() || told) &&
+                        agent.Learn(scale.ScaleLabel(y), position, scale.ClipsLabel(y), told);
+    samples_ = std::move(after);
+    return learnt;
+  }
+
   std::shared_ptr<Agent> agent_;  // shared with calls that are under way
-  std::optional<Scale> scale_;
-  std::size_t dimension_ = 0;
+  std::optional<AgentSamples> samples_;
   std::mutex mutex_;
   bool waits_ = false;  // a prediction for its label
 };
+
+/// What agents make of their samples; None: not said.
+void DeclareInputs(const py::dict& inputs, DeclaredFederation& declared) {
+  for (const auto& [key, value] : inputs) {
+    const Setting setting{key.cast<std::string>(), value};
+    if (value.is_none()) continue;
+    if (setting.name == "time") declared.time = setting.Text();
+    if (setting.name == "lags") declared.lags = setting.Counts();
+    if (setting.name == "calendar") declared.calendar = setting.Texts();
+    if (setting.name == "ahead") declared.ahead = setting.Count();
+    if (setting.name == "missing") declared.missing = setting.Text();
+    if (setting.name == "categories") declared.categories = setting.Texts();
+  }
+}
 
 class PythonServer {
  public:
@@ -220,10 +248,11 @@ class PythonServer {
                const std::optional<std::string>& certificates,
                const std::vector<std::string>& clients, const py::object& quorum, double deadline,
                const py::object& steps, const py::object& horizon, const py::object& seed,
-               const py::dict& settings) {
+               const py::dict& inputs, const py::dict& settings) {
     DeclaredFederation declared;
     declared.algorithm = algorithm;
     declared.options = OptionTexts(settings);
+    DeclareInputs(inputs, declared);
     HostedServerOptions options;
     options.store = store;
     options.rounds.roster = clients;
@@ -311,7 +340,7 @@ void BindNetwork(py::module_& module) {
            py::arg("coverage"))
       .def("wait_for_step", &PythonAgent::WaitForStep, py::arg("timeout"))
       .def("wait_until_counted", &PythonAgent::WaitUntilCounted, py::arg("timeout"))
-      .def("predict", &PythonAgent::Predict, py::arg("x"))
+      .def("predict", &PythonAgent::Predict, py::arg("x"), py::arg("time"))
       .def("learn", &PythonAgent::Learn, py::arg("y"), py::arg("position"))
       .def("tell_ranges", &PythonAgent::TellRanges, py::arg("x"), py::arg("y"), py::arg("timeout"))
       .def("configuration", &PythonAgent::Configuration)
@@ -319,19 +348,19 @@ void BindNetwork(py::module_& module) {
       .def("position", &PythonAgent::Position)
       .def("close", &PythonAgent::Close);
   py::class_<PythonServer>(module, "Server")
-      .def(
-          py::init<
-              const std::optional<std::string>&, const py::object&, const std::vector<std::string>&,
-              const std::vector<std::tuple<std::string, double, double>>&,
-              const std::optional<std::string>&, const std::optional<std::tuple<double, double>>&,
-              bool, const py::object&, const std::string&, const std::string&,
-              const std::optional<std::string>&, const std::vector<std::string>&, const py::object&,
-              double, const py::object&, const py::object&, const py::object&, const py::dict&>(),
-          py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("ranges"),
-          py::arg("target"), py::arg("target_range"), py::arg("plain_labels"),
-          py::arg("learn_ranges"), py::arg("store"), py::arg("listen"), py::arg("certificates"),
-          py::arg("clients"), py::arg("quorum"), py::arg("deadline"), py::arg("steps"),
-          py::arg("horizon"), py::arg("seed"), py::arg("settings"))
+      .def(py::init<const std::optional<std::string>&, const py::object&,
+                    const std::vector<std::string>&,
+                    const std::vector<std::tuple<std::string, double, double>>&,
+                    const std::optional<std::string>&,
+                    const std::optional<std::tuple<double, double>>&, bool, const py::object&,
+                    const std::string&, const std::string&, const std::optional<std::string>&,
+                    const std::vector<std::string>&, const py::object&, double, const py::object&,
+                    const py::object&, const py::object&, const py::dict&, const py::dict&>(),
+           py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("ranges"),
+           py::arg("target"), py::arg("target_range"), py::arg("plain_labels"),
+           py::arg("learn_ranges"), py::arg("store"), py::arg("listen"), py::arg("certificates"),
+           py::arg("clients"), py::arg("quorum"), py::arg("deadline"), py::arg("steps"),
+           py::arg("horizon"), py::arg("seed"), py::arg("inputs"), py::arg("settings"))
       .def("address", &PythonServer::Address)
       .def("status", &PythonServer::Status)
       .def("close", &PythonServer::Close);

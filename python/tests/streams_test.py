@@ -64,26 +64,35 @@ def join(folder, address, name, *more):
          "--give-up", "60", "--coverage", "0.8", "--predictions", "join.csv", *more], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("killed_after", [None, 1, 17])
-def test_an_agent_fed_line_by_line_predicts_as_the_simulator_does(tmp_path, expected, killed_after):
+@pytest.mark.parametrize("killed_after, late", [(None, False), (1, False), (17, False), (17, True)])
+def test_an_agent_fed_line_by_line_predicts_as_the_simulator_does(tmp_path, expected, killed_after, late):
     server, address = serve(tmp_path)
     agents = [join(tmp_path, address, name) for name in NAMES]
+    header = "id," + HEADER if late else HEADER
     made = [[], []]
+
+    def say(agent, text):
+        agent.stdin.write(text)
+        agent.stdin.flush()
+
     try:
         for agent in agents:
-            agent.stdin.write(HEADER)
+            agent.stdin.write(header)
         for t in range(ROWS):
             for k, agent in enumerate(agents):
-                agent.stdin.write(rows(k)[t])
-                agent.stdin.flush()
+                when, wind, power = rows(k)[t].split(",")
+                say(agent, f"s{t},{when},{wind},\n" if late else rows(k)[t])
             for k, agent in enumerate(agents):
                 line = json.loads(agent.stdout.readline())
                 made[k].append([np.nan if line[end] is None else line[end] for end in ("prediction", "low", "high")])
+            if late:  # labels come when the predictions are known
+                for k, agent in enumerate(agents):
+                    say(agent, f"s{t},,,{rows(k)[t].split(',')[2]}")
             if t == killed_after:  # what lags and intervals need comes from the state
                 end = agents[0].communicate()
                 assert agents[0].returncode == 0, end
                 agents[0] = join(tmp_path, address, NAMES[0])
-                agents[0].stdin.write(HEADER)
+                agents[0].stdin.write(header)
         for k, agent in enumerate(agents):
             assert agent.communicate(timeout=60)[0] == "" and agent.returncode == 0
             assert np.array_equal(made[k], expected[:, k], equal_nan=True), k
@@ -139,6 +148,94 @@ def test_forecasts_are_made_before_the_labels_between_are_known(tmp_path, killed
         for process in [server, *agents]:
             process.kill()
             process.communicate()
+
+
+COURSE = {"time": "when", "lags": [1, 2, 5], "calendar": ["hour", "weekday"]}
+COLUMNS = {"wind": (0, 20)}
+
+
+def course_of_agents(tmp_path, samples, steps=ROWS, coverage=None, columns=COLUMNS, **made):
+    """What agents in Python predict, the first of which starts again on its way: [step, client, (prediction, low, high)].
+    samples(k, t) gives inputs, label and time."""
+    values = np.full((ROWS, 2, 3), np.nan)
+    with pk.Server("pof-gram", columns=columns, target=("power", 0, 120), steps=steps, clients=NAMES, seed=3, **made) as server:
+        begin = lambda name: pk.Agent(server.address, name=name, state=tmp_path / f"{name}.state", coverage=coverage)
+        agents = [begin(name) for name in NAMES]
+        for t in range(ROWS):
+            for k, agent in enumerate(agents):
+                x, _, when = samples(k, t)
+                prediction = agent.predict(x, when)
+                values[t, k] = [prediction, *(prediction.interval or (np.nan, np.nan))]
+            for k, agent in enumerate(agents):
+                assert agent.learn(samples(k, t)[1]) == (t >= ROWS - steps)
+            if t in (5, 17):
+                agents[0].wait_until_counted()
+                agents[0].close()
+                agents[0] = begin(NAMES[0])
+        for agent in agents:
+            agent.close()
+    return values
+
+
+def plain_sample(k, t):
+    when, wind, power = rows(k)[t].split(",")
+    return [float(wind)], float(power), when
+
+
+def test_agents_in_python_make_their_inputs_as_run_does(tmp_path, expected):
+    made = course_of_agents(tmp_path, plain_sample, coverage=0.8, **COURSE)
+    np.testing.assert_array_equal(made, expected)
+
+
+def test_agents_in_python_predict_ahead_as_run_does(tmp_path):
+    for k, name in enumerate(NAMES):
+        (tmp_path / f"{name}.csv").write_text(HEADER + "".join(rows(k)))
+    data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=[3, 5], ahead=3,
+                   scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
+    of_run = pk.simulate(data.X, data.Y, pk.PofGram(dimension=3, seed=3), seed=3, ahead=3)
+    made = course_of_agents(tmp_path, lambda k, t: (*plain_sample(k, t)[:2], None), steps=ROWS - 2, lags=[3, 5], ahead=3)
+    np.testing.assert_array_equal(made[:-2, :, 0], 120 * of_run.predictions)
+
+
+def test_agents_in_python_fill_gaps_and_read_texts_as_run_does(tmp_path):
+    header = "when,weather,wind,power\n"
+    for k, name in enumerate(NAMES):
+        (tmp_path / f"{name}.csv").write_text(header + "".join(gappy(k)))
+    data = pk.load([tmp_path / f"{name}.csv" for name in NAMES], target="power", time="when", lags=1, missing="impute",
+                   categorical="weather", scaling="range", ranges={"wind": (0, 20), "power": (0, 120)}, seed=3)
+    of_run = pk.simulate(data.X, data.Y, pk.PofGram(dimension=data.X.shape[2], seed=3, forgetting="auto"), seed=3)
+
+    def sample(k, t):
+        when, weather, wind, power = gappy(k)[t].split(",")
+        return [weather or None, float("nan") if wind == "NA" else float(wind)], float(power), None
+
+    made = course_of_agents(tmp_path, sample, columns={"weather": None, "wind": (0, 20)}, lags=1, missing="impute",
+                            categories={"weather": ["rain", "sun", "fog"]})
+    np.testing.assert_array_equal(made[:, :, 0], 120 * of_run.predictions)
+
+
+def test_what_an_agent_in_python_cannot_use_is_refused_and_changes_nothing():
+    with pk.Server(columns={"weather": None, "wind": (0, 20)}, target_range=(0, 1), time="when", lags=[1], missing="impute",
+                   categories={"weather": ["sun"]}) as server, pk.Agent(server.address, name="mill") as agent:
+        for x, when, kind, words in [
+            (["sun", 3], None, ValueError, 'a column of times, "when": give time'),
+            (["fog", 3], "2026-11-16", ValueError, '"fog" in column "weather" is none of the federation\'s texts'),
+            ([3, 3], "2026-11-16", TypeError, 'something else than a str for "weather"'),
+            (["sun", "3"], "2026-11-16", TypeError, "wind"),
+            (["sun"], "2026-11-16", ValueError, r"x is shorter than \(2,\)"),
+            (["sun", 3, 4], "2026-11-16", ValueError, r"x is longer than \(2,\)"),
+            (["sun", 3], "noon", ValueError, '"noon" in column "when" is not a date'),
+        ]:
+            with pytest.raises(kind, match=words):
+                agent.predict(x, when)
+        assert agent.predict([None, None], 7) == agent.predict(["sun", 3], "2026-11-16 08:00") == 0.5
+    with pytest.raises(TypeError, match="lags"):
+        pk.Server(columns=COLUMNS, target_range=(0, 1), lags=["1"])
+    with pytest.raises(ValueError, match="the lag"):
+        pk.Server(columns=COLUMNS, target_range=(0, 1), lags=[2], ahead=3)
+    with pk.Server(columns=COLUMNS, target_range=(0, 1)) as server, pk.Agent(server.address, name="mill") as agent:
+        with pytest.raises(ValueError, match="no column of times; leave out time"):
+            agent.predict([3], "2026-11-16")
 
 
 def gappy(k):
@@ -222,8 +319,7 @@ def test_a_time_that_is_none_costs_its_line_alone(tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--calendar", "hour"], "--time and --calendar need each other"),
-    (["--time", "when"], "--time and --calendar need each other"),
+    (["--calendar", "hour"], "--calendar needs --time COLUMN: it is that of the times in this column"),
     (["--time", "when", "--calendar", "moon"], "the calendar 'moon', which is not known here"),
     (["--categories", "wnd=a:b"], '--categories are given for "wnd"; did you mean "wind"?'),
     (["--categories", "wind=a:a"], '--categories has "wind=a:a", which is not of the form COLUMN=TEXT:TEXT:..'),

@@ -375,3 +375,24 @@ def test_labels_are_used_as_they_are_where_an_algorithm_can(trial):
     done, made = trial.join("a,y\n" + "0.5,3\n" * 30, "--wait")
     assert done.returncode == 0 and "30 learnt; 0 bad lines, 0 values clipped; " in done.stderr
     assert made[-1]["prediction"] > 1
+
+
+def test_times_that_go_back_are_told_once_and_counted(trial):
+    trial.serve("--columns", "wind", "--range", "wind=0:20", "--target-range", "0:100", "--time", "when")
+    times = ["02:00", "02:30", "02:00", "02:30", "02:30"]  # a clock that was put back, and a line that comes twice
+    text = "when,wind,y\n" + "".join(f"2026-10-25 {time},{n},{10 * n}\n" for n, time in enumerate(times))
+    done, made = trial.join(text, "--wait", "--predictions", "made.csv")
+    assert done.returncode == 0 and len(made) == 5, done.stderr
+    assert done.stderr.count("is not later than that of the line before") == 1
+    assert "line 4: its time, 2026-10-25 02:00, is not later" in done.stderr
+    assert "5 learnt; 0 bad lines, 0 values clipped, 2 times not after the one before; " in done.stderr
+    table = [line.split(",") for line in (trial.f.folder / "made.csv").read_text().splitlines()[1:]]
+    assert [row[0] for row in table] == [f"2026-10-25 {time}" for time in times]
+
+
+def test_a_stream_may_have_decimal_commas(trial):
+    trial.serve(*SCALED)
+    done, made = trial.join("wind;heat;power\n3,5;11;120,5\n3,5;x;1\n", "--wait", "--decimal", ",")
+    assert done.returncode == 0 and "1 learnt; 1 bad line, 0 values clipped" in done.stderr, done.stderr
+    done, made = trial.join("wind;heat;power\n3,5;11;120\n", "--wait")
+    assert '"3,5" in column "wind" is not a number; if its comma is the decimal one, add --decimal ,; skipped' in done.stderr

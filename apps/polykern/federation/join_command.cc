@@ -36,6 +36,7 @@ void AddJoinCommand(CLI::App& program) {
   join.add_option("-t,--target", o->target,
                   "Column of the label (default: what the server says, or y)");
   join.add_option("--id", o->id, "Column that names a sample")->capture_default_str();
+  AddFileFormOptions(join, o->delimiter, o->decimal);
   join.add_option(
       "--output", o->output.output,
       "File to which predictions are appended, as JSON lines (default: standard output)");

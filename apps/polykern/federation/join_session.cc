@@ -46,9 +46,10 @@ JoinSession::JoinSession(const JoinOptions& options)
 }
 
 void JoinSession::Run(std::istream& input) {
-  SampleFeed feed(input, InputName(options_.input),
-                  AgreedColumns(federation_, options_.target, options_.id), scale_,
-                  options_.pending);
+  SampleColumns columns = AgreedColumns(federation_, options_.target, options_.id);
+  columns.delimiter = options_.delimiter;
+  columns.decimal = options_.decimal;
+  SampleFeed feed(input, InputName(options_.input), columns, scale_, options_.pending);
   bool broken = false;
   try {
     LearnRanges(feed);
@@ -141,6 +142,12 @@ void JoinSession::Resume(SampleFeed& feed) {
 }
 
 void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
+  if (sample.went_back && feed.counts().went_back == 1) {
+    Tell(
+        feed.Place(sample.read) + "its time, " + TimeText(sample.time) +
+        ", is not later than that of the line before; samples are taken as they come, and others " +
+        "like it are counted at the end");
+  }
   // What was collected came at once, however it will go on: without steps it would not be learnt.
   if (wait_ || sample.collected) {
     WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
@@ -206,6 +213,8 @@ void JoinSession::Summarize(const FeedCounts& counts) const {
   Tell(Count(counts.samples, "sample") + ", " + std::to_string(learnt_) + " learnt; " +
        Count(bad_, "bad line") + ", " + Count(counts.clipped, "value") + " clipped" +
        (counts.clipped_labels > 0 ? " (" + Count(counts.clipped_labels, "label") + ")" : "") +
+       (counts.went_back > 0 ? ", " + Count(counts.went_back, "time") + " not after the one before"
+                             : "") +
        "; " + std::to_string(counts.waiting) + " still without a label, " +
        std::to_string(counts.forgotten) + " forgotten");
   const AgentStatus status = agent_.status();

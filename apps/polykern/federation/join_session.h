@@ -23,6 +23,8 @@ struct JoinOptions {
   std::string input = "-";
   std::string target = {};       ///< column of the label; empty: the federation's, or y
   std::string id = "id";         ///< column that names a sample
+  char delimiter = 0;            ///< of CSV, see SampleColumns
+  char decimal = '.';            ///< likewise
   bool strict = false;           ///< stops at a bad line
   std::size_t pending = 10'000;  ///< predictions that may wait for their labels
   bool wait = false;             ///< every sample waits for a step of its own

@@ -350,8 +350,9 @@ void AddServeCommand(CLI::App& program) {
                     .add_option("--calendar", o->federation.calendar,
                                 "hour, weekday and month of --time as inputs, which agents add")
                     ->delimiter(','));
-  group("Data",
-        serve.add_option("--time", o->federation.time, "The column of times, for --calendar"));
+  group("Data", serve.add_option(
+                    "--time", o->federation.time,
+                    "The column of times: samples come in their order, and forgetting is auto"));
   group("Data", serve
                     .add_option("--ahead", o->federation.ahead,
                                 "Steps from the last known label to the one that is predicted "

@@ -58,7 +58,7 @@ struct FederationConfiguration {
   /// (1: the last), and a sine and a cosine of each of hour, weekday and month.
   std::vector<std::size_t> lags = {};
   std::vector<std::string> calendar = {};
-  std::string time = {};                     ///< the column of times, if there is a calendar
+  std::string time = {};                     ///< the column of times, if there is one
   std::vector<std::string> categories = {};  ///< columns of texts, see ParseTextColumn
   /// impute: a missing input is the mean of the client's samples so far, and is marked. Empty: a
   /// sample without a value cannot be used.

@@ -74,9 +74,9 @@ void SetMadeInputs(const DeclaredFederation& declared, FederationConfiguration& 
   f.lags = declared.lags.value_or(f.lags);
   f.calendar = declared.calendar.value_or(f.calendar);
   f.time = declared.time.value_or(f.time);
-  if (f.calendar.empty() != f.time.empty()) {
-    throw Error(OptionName("time") + " and " + OptionName("calendar") +
-                " need each other: the calendar is that of the times in this column");
+  if (!f.calendar.empty() && f.time.empty()) {
+    throw Error(OptionName("calendar") + " needs " + OptionName("time", "COLUMN") +
+                ": it is that of the times in this column");
   }
 }
 
@@ -193,8 +193,8 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetMadeInputs(declared, f);
-  const bool in_time =
-      f.derived_inputs() > 0 && f.problem.ahead == 1;  // then what is learnt changes with time, too
+  // Who speaks of time has samples in its order: then what is learnt changes with time, too.
+  const bool in_time = (f.derived_inputs() > 0 || !f.time.empty()) && f.problem.ahead == 1;
   if (!stored && in_time && !declared.options.contains("forgetting")) {
     f.options.forgetting = kAutoForgetting;
   }

@@ -46,8 +46,8 @@ struct DeclaredFederation {
 /// Throws Error for what is wrong or missing, and for what is said about the data without effect;
 /// options that the algorithm does not use are left out, see OptionsWithoutEffect. Plain labels are
 /// clipped to [0, 1] for an algorithm that needs them there, by a target range of 0:1. A new
-/// federation with lags or a calendar forgets as each client's stream wants it (kAutoForgetting),
-/// unless that is declared, or labels are predicted more than one step ahead.
+/// federation with times, lags or a calendar forgets as each client's stream wants it
+/// (kAutoForgetting), unless that is declared, or labels are predicted more than one step ahead.
 FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps);

@@ -56,9 +56,7 @@ void CheckCalendar(const FederationConfiguration& c) {
     }
     if (std::ranges::count(c.calendar, name) > 1) Refuse("a calendar that names something twice");
   }
-  if (c.calendar.empty() != c.time.empty()) {
-    Refuse("a calendar without a column of times, or the other way round");
-  }
+  if (!c.calendar.empty() && c.time.empty()) Refuse("a calendar without a column of times");
 }
 
 /// All names of columns are those that AddMadeColumns gives.

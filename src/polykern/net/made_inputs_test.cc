@@ -9,6 +9,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/core/tools_testing.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/declared_federation.h"
 #include "polykern/net/learnt_ranges.h"
@@ -54,6 +55,36 @@ TEST(MadeInputs, HaveColumnsAndGoBackToThoseOfSamples) {
   EXPECT_EQ(ToTexts(Complete({}, f, 0)), texts) << "a store says it all";
   TakeMadeColumnsOut(f);
   EXPECT_THAT(Names(f), ElementsAre("wd", "wind"));
+}
+
+TEST(MadeInputs, AndTimesMakeANewFederationForgetByItself) {
+  DeclaredFederation declared;
+  declared.columns = {"wind"};
+  declared.ranges = {{"wind", 0, 20}};
+  declared.target_range = {"", 0, 100};
+  EXPECT_EQ(Complete(declared, std::nullopt, 0).options.forgetting, 1);
+  const auto forgetting = [&](auto change) {
+    DeclaredFederation changed = declared;
+    change(changed);
+    return Complete(changed, std::nullopt, 0).options.forgetting;
+  };
+  EXPECT_EQ(forgetting([](auto& d) { d.time = "when"; }), kAutoForgetting);
+  EXPECT_EQ(forgetting([](auto& d) { d.lags = {{1}}; }), kAutoForgetting);
+  EXPECT_EQ(forgetting([](auto& d) {
+              d.time = "when";
+              d.options = {{"forgetting", "0.99"}};
+            }),
+            0.99);
+  EXPECT_EQ(forgetting([](auto& d) {
+              d.time = "when";
+              d.ahead = 2;
+            }),
+            1);
+  declared.time = "when";
+  const FederationConfiguration timed = Complete(declared, std::nullopt, 0);
+  EXPECT_EQ(timed.time, "when");
+  EXPECT_EQ(timed.problem.dimension, 1U);
+  EXPECT_EQ(ToTexts(Complete({}, timed, 0)), ToTexts(timed)) << "a store says it all";
 }
 
 TEST(MadeInputs, AreNoneInConfigurationsThatSayNothing) {

@@ -19,34 +19,26 @@ void Stretch(double value, Range& range) {
   range.high = std::max(range.high, value);
 }
 
-std::vector<std::size_t> PlacesOf(const SampleColumns& columns) {
-  std::vector<std::size_t> places(columns.dimension);
-  for (std::size_t i = 0; i < columns.inputs.size(); ++i) {
-    const auto texts = columns.texts.find(columns.inputs[i]);
-    if (texts == columns.texts.end()) continue;
-    places[i] = texts->second.empty() ? kMostOneHot : texts->second.size();
-  }
-  return places;
-}
-
 }  // namespace
 
 SampleFeed::SampleFeed(std::istream& input, std::string what, const SampleColumns& columns,
                        Scale scale, std::size_t most_waiting)
     : what_(std::move(what)),
-      dimension_(columns.dimension),
-      derived_(columns.derived),
-      places_(PlacesOf(columns)),
+      ahead_(columns.derived.ahead),
       reader_(input, what_, columns),
-      scale_(std::move(scale)),
-      waiting_(most_waiting) {
-  seen_.ranges.assign(dimension_ + 1, {kNoEnd, -kNoEnd});
-  std::size_t inputs = 0;
-  for (std::size_t i = 0; i < dimension_; ++i) {
-    if (places_[i] > 0) seen_.ranges[i] = {0, 1};
-    inputs += std::max<std::size_t>(places_[i], 1);
+      scale_(scale),
+      inputs_(columns, std::move(scale)),
+      waiting_(most_waiting),
+      timed_(!columns.time.empty()) {
+  seen_.ranges.assign(columns.dimension + 1, {kNoEnd, -kNoEnd});
+  for (std::size_t i = 0; i < columns.dimension; ++i) {
+    if (inputs_.places()[i] > 0) seen_.ranges[i] = {0, 1};
   }
-  if (columns.impute) means_.emplace(inputs + dimension_ + derived_.size());
+}
+
+void SampleFeed::ScaleBy(Scale scale) {
+  inputs_.ScaleBy(scale);
+  scale_ = std::move(scale);
 }
 
 bool SampleFeed::Resume(const InputPosition& learnt) {
@@ -62,7 +54,7 @@ bool SampleFeed::Collect(FeedSample& sample, std::size_t most) {
   sample.late_label = line.x.empty();
   if (line.problem.empty()) {
     for (std::size_t i = 0; i < line.x.size(); ++i) {
-      if (places_[i] == 0) Stretch(line.x[i], seen_.ranges[i]);
+      if (inputs_.places()[i] == 0) Stretch(line.x[i], seen_.ranges[i]);
     }
     if (line.y) Stretch(*line.y, seen_.ranges.back());
     seen_.labels += line.y ? 1 : 0;
@@ -114,62 +106,42 @@ bool SampleFeed::Next(FeedSample& sample) {
   return false;
 }
 
+/// Samples are taken as they come: an agent cannot wait for those that belong before.
+bool SampleFeed::WentBack(Seconds time) {
+  const bool back = timed_ && last_time_ && time <= *last_time_;
+  last_time_ = time;
+  return back;
+}
+
 void SampleFeed::TakeSample(const InputSample& line, FeedSample& sample) {
+  sample.went_back = WentBack(line.time) && !sample.seen_before;
   // Of what was learnt before, only samples that still wait for their labels matter.
   if (sample.seen_before && (line.y || !line.named)) {
-    if (means_) MakeInputs(line, sample.x);
-    if (line.y) Know(*line.y);
+    inputs_.Make(line.x, line.time, sample.x);  // for the means
+    if (line.y) inputs_.Know(*line.y);
     return;
   }
   sample.time = line.time;
-  const std::size_t clipped = MakeInputs(line, sample.x);
+  const std::size_t clipped = inputs_.Make(line.x, line.time, sample.x);
   if (!sample.seen_before) {
+    went_back_ += sample.went_back ? 1 : 0;
     ++samples_;
     clipped_ += clipped;
   }
   if (line.y) {
     TakeTarget(*line.y, sample);
-  } else if (line.named && derived_.ahead == 1) {
+  } else if (line.named && ahead_ == 1) {
     waiting_.Add(line.id, sample.x);
   }
 }
 
-/// Scaled; returns how many were clipped.
-std::size_t SampleFeed::MakeInputs(const InputSample& line, std::vector<float>& x) {
-  std::vector<double> raw = Columns(line.x);
-  Derive(line.time, raw);
-  x.resize(raw.size());
-  const std::size_t clipped = scale_.ScaleInputs(raw, x);
-  if (std::ranges::any_of(x, [](float value) { return std::isinf(value); })) {
-    throw Error("an input is too large for a number of 32 bits");
-  }
-  if (means_) means_->Fill(x);
-  return clipped;
-}
-
-/// As InputColumns has them: texts become marks, and what may be missing gets one.
-std::vector<double> SampleFeed::Columns(const std::vector<double>& own) const {
-  std::vector<double> x;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (places_[i] == 0) {
-      x.push_back(own[i]);
-      continue;
-    }
-    x.resize(x.size() + places_[i]);
-    if (!std::isnan(own[i])) x[x.size() - places_[i] + static_cast<std::size_t>(own[i])] = 1;
-  }
-  if (!means_) return x;
-  for (const double value : own) x.push_back(std::isnan(value) ? 1 : 0);
-  return x;
-}
-
 void SampleFeed::TakeLabel(const InputSample& line, FeedSample& sample) {
-  if (derived_.ahead > 1) {
+  if (ahead_ > 1) {
     throw Error("a label must come with its sample where predictions are made " +
-                std::to_string(derived_.ahead) + " steps ahead");
+                std::to_string(ahead_) + " steps ahead");
   }
   auto waiting = waiting_.Take(line.id);
-  if (sample.seen_before) return Know(*line.y);
+  if (sample.seen_before) return inputs_.Know(*line.y);
   if (!waiting) throw Error("no sample " + line.id + " waits for a label");
   sample.late_label = true;
   sample.x = std::move(waiting->x);
@@ -182,40 +154,12 @@ void SampleFeed::TakeTarget(double y, FeedSample& sample) {
   clipped_ += sample.clipped_label ? 1 : 0;
   clipped_labels_ += sample.clipped_label ? 1 : 0;
   sample.y = scale_.ScaleLabel(y);
-  Know(y);
-}
-
-/// As the rows of a file have them, see dataset.cc: before there is a label, the middle.
-void SampleFeed::Derive(Seconds time, std::vector<double>& x) const {
-  const auto [low, high] = scale_.target;
-  for (const std::size_t before : derived_.lags) {
-    const std::size_t lag = before + 1 - derived_.ahead;  // from the label of this line
-    x.push_back(lag <= labels_.size() ? std::clamp(labels_[labels_.size() - lag], low, high)
-                                      : low + (high - low) / 2);
-  }
-  if (derived_.calendar.empty()) return;
-  x.resize(x.size() + 2 * derived_.calendar.size());
-  CalendarInputs(derived_.calendar, time, std::span(x).last(2 * derived_.calendar.size()));
-}
-
-void SampleFeed::Know(double label) {
-  if (derived_.lags.empty()) return;
-  labels_.push_back(label);
-  if (labels_.size() > std::ranges::max(derived_.lags) + 1 - derived_.ahead) labels_.pop_front();
-}
-
-void SampleFeed::Remember(const InputPosition& before) {
-  for (const double label : before.labels) Know(label);
-  if (means_) means_->Load(before.means);
-}
-
-void SampleFeed::Keep(InputPosition& position) const {
-  position.labels = {labels_.begin(), labels_.end()};
-  if (means_) position.means = means_->Save();
+  inputs_.Know(y);
 }
 
 FeedCounts SampleFeed::counts() const {
-  return {samples_, clipped_, waiting_.size(), waiting_.forgotten() + dropped_, clipped_labels_};
+  return {samples_,        clipped_,  waiting_.size(), waiting_.forgotten() + dropped_,
+          clipped_labels_, went_back_};
 }
 
 std::string SampleFeed::Place(const InputPosition& read) const {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "polykern/data/input_columns.h"
+#include "polykern/data/samples/sample_inputs.h"
 #include "polykern/data/samples/sample_reader.h"
 #include "polykern/data/samples/waiting_samples.h"
 #include "polykern/data/scaling.h"
@@ -27,6 +27,7 @@ struct FeedSample {
   bool late_label = false;   ///< x was predicted for before: only the label is new
   std::optional<ToldPrediction> told = {};  ///< of a late label, unless an earlier process told it
   Seconds time = 0;                         ///< if there is a column of times; not of a late label
+  bool went_back = false;                   ///< the time is not later than that of the line before
   std::vector<float> x = {};                ///< scaled
   std::optional<double> y = {};             ///< scaled; none: the label is not known yet
   bool clipped_label = false;               ///< the label was outside its range
@@ -39,6 +40,7 @@ struct FeedCounts {
   std::uint64_t waiting = 0;         ///< samples whose labels have not come
   std::uint64_t forgotten = 0;       ///< samples that waited too long for them
   std::uint64_t clipped_labels = 0;  ///< of those clipped
+  std::uint64_t went_back = 0;       ///< samples whose times did
 };
 
 /// What the lines that were read before the scale was known hold.
@@ -69,16 +71,16 @@ class SampleFeed {
   /// Numbers above 1e300 in size widen no range: they will be clipped.
   SeenValues seen() const;
   /// What Next scales by.
-  void ScaleBy(Scale scale) { scale_ = std::move(scale); }
+  void ScaleBy(Scale scale);
 
   /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
   bool Next(FeedSample& sample);
 
   /// The labels and means that an earlier process knew. Call it before Next.
-  void Remember(const InputPosition& before);
+  void Remember(const InputPosition& before) { inputs_.Remember(before); }
   /// As many of the last labels as lags need, the newest last, and the means, if inputs are
   /// imputed.
-  void Keep(InputPosition& position) const;
+  void Keep(InputPosition& position) const { inputs_.Keep(position); }
 
   /// What was predicted for a sample; it comes back with a label that comes late.
   void Tell(const std::string& id, ToldPrediction told) { waiting_.Tell(id, std::move(told)); }
@@ -91,22 +93,15 @@ class SampleFeed {
  private:
   bool NextLine(InputSample& line, FeedSample& sample);
   void TakeSample(const InputSample& line, FeedSample& sample);
+  bool WentBack(Seconds time);
   void TakeLabel(const InputSample& line, FeedSample& sample);
   void TakeTarget(double y, FeedSample& sample);
-  std::size_t MakeInputs(const InputSample& line, std::vector<float>& x);
-  std::vector<double> Columns(const std::vector<double>& own) const;
-  void Derive(Seconds time, std::vector<double>& x) const;
-  void Know(double label);
 
   const std::string what_;
-  const std::size_t dimension_;  // of a line
-  const DerivedInputs derived_;
-  /// How many inputs a column of a line becomes; 0: it is one number.
-  std::vector<std::size_t> places_;
-  std::optional<RunningMeans> means_;  // if inputs are imputed
-  std::deque<double> labels_;          // not scaled, the newest last
+  const std::size_t ahead_;  // steps
   SampleReader reader_;
-  Scale scale_;
+  Scale scale_;  // of labels
+  SampleInputs inputs_;
   std::deque<InputSample> collected_;  // before the scale was known, and not yet returned
   SeenValues seen_;
   std::uint64_t dropped_ = 0;  // of those collected
@@ -115,6 +110,9 @@ class SampleFeed {
   std::uint64_t samples_ = 0;
   std::uint64_t clipped_ = 0;
   std::uint64_t clipped_labels_ = 0;
+  const bool timed_;
+  std::optional<Seconds> last_time_;
+  std::uint64_t went_back_ = 0;
 };
 
 }  // namespace polykern

@@ -107,6 +107,15 @@ TEST(AFeed, AddsPastLabelsAndTheCalendar) {
   EXPECT_THAT(kept.labels, ElementsAre(99, 20));
 }
 
+TEST(AFeed, CountsTimesThatAreNotLaterAndTakesTheirSamples) {
+  LaggedFeed feed(
+      "t,a,y\n2026-10-25 02:00,0,10\n2026-10-25 02:30,0,11\n2026-10-25 02:00,0,12\n"
+      "2026-10-25 02:00,0,13\n2026-10-25 03:00,0,14\n");
+  EXPECT_EQ(feed.All().size(), 5U);
+  EXPECT_EQ(feed.feed.counts().samples, 5U);
+  EXPECT_EQ(feed.feed.counts().went_back, 2U);
+}
+
 TEST(AFeed, KnowsALateLabelWhenItComes) {
   LaggedFeed feed(
       R"({"id":1,"t":"2026-11-16","a":0}

@@ -21,22 +21,18 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr int kDeepest = 32;  // lists in lists, and so on
 
 /// A number, or Error.
-double NumberIn(const Cell& cell, const std::string& column) {
+double NumberIn(const Cell& cell, const std::string& column, char decimal) {
   double value = 0;
-  if (ParseCell(cell.text, value) == CellKind::kNumber) return value;
-  throw Error(Quoted(cell.text) + " in column " + Quoted(column) + " is not a number");
+  if (ParseCell(cell.text, value, decimal) == CellKind::kNumber) return value;
+  throw Error(Quoted(cell.text) + " in column " + Quoted(column) + " is not a number" +
+              (HasDecimalComma(cell.text) && decimal == '.'
+                   ? "; if its comma is the decimal one, add " + OptionName("decimal", ",")
+                   : ""));
 }
 
 double NumberIn(const Json& value, const std::string& name) {
   if (value.is_number()) return value.get<double>();
   throw Error(Quoted(name) + " is not a number");
-}
-
-/// A time, or Error.
-Seconds TimeIn(std::string_view text, const std::string& column) {
-  if (const auto time = ParseTime(text); time && IsDate(*time)) return *time;
-  throw Error(Quoted(text) + " in column " + Quoted(column) +
-              " is not a date; write it as 2026-11-16 08:30");
 }
 
 /// A name as JSON, for output and for finding the sample again.
@@ -57,8 +53,28 @@ Json ParseJson(const std::string& text) {
 
 }  // namespace
 
+double SampleColumns::PlaceOf(const std::string& column, const std::string& text) const {
+  const std::vector<std::string>& known = texts.at(column);
+  if (known.empty()) return static_cast<double>(HashedPlace(text));
+  const auto found = std::ranges::find(known, text);
+  if (found != known.end()) return static_cast<double>(found - known.begin());
+  throw Error(Quoted(text) + " in column " + Quoted(column) +
+              " is none of the federation's texts; " + Suggest(text, known));
+}
+
+Seconds SampleColumns::TimeOf(std::string_view text) const {
+  const auto read = ParseTime(text);
+  if (read && (derived.calendar.empty() || IsDate(*read))) return *read;
+  throw Error(Quoted(text) + " in column " + Quoted(time) +
+              " is not a date; write it as 2026-11-16 08:30");
+}
+
 SampleReader::SampleReader(std::istream& input, std::string what, SampleColumns columns)
-    : what_(std::move(what)), wanted_(std::move(columns)), lines_(input, what_) {}
+    : what_(std::move(what)), wanted_(std::move(columns)), lines_(input, what_) {
+  if (wanted_.delimiter != wanted_.decimal) return;
+  throw Error(what_ + ": a comma cannot divide cells and be the decimal comma; choose another " +
+              OptionName("delimiter"));
+}
 
 bool SampleReader::Next(InputSample& sample) {
   if (!lines_.Next()) return false;
@@ -103,6 +119,8 @@ void SampleReader::TakeHeader() {
       delimiter_ = candidate;
     }
   }
+  if (wanted_.decimal == ',' && delimiter_ == ',') delimiter_ = ';';
+  if (wanted_.delimiter != 0) delimiter_ = wanted_.delimiter;
   RowScanner scanner(text, delimiter_, what_);
   scanner.Next();
   for (const Cell& cell : scanner.cells()) {
@@ -139,20 +157,11 @@ void SampleReader::FindColumns() {
   }
 }
 
-double SampleReader::PlaceOf(const std::string& text, const std::string& column) const {
-  const std::vector<std::string>& known = wanted_.texts.at(column);
-  if (known.empty()) return static_cast<double>(HashedPlace(text));
-  const auto found = std::ranges::find(known, text);
-  if (found != known.end()) return static_cast<double>(found - known.begin());
-  throw Error(Quoted(text) + " in column " + Quoted(column) +
-              " is none of the federation's texts; " + Suggest(text, known));
-}
-
 double SampleReader::InputIn(const std::string& column, const Cell& cell) const {
   double ignored = 0;
   if (wanted_.impute && ParseCell(cell.text, ignored) == CellKind::kMissing) return kMissing;
   const bool text = wanted_.texts.contains(column);
-  return text ? PlaceOf(cell.Unescape(), column) : NumberIn(cell, column);
+  return text ? wanted_.PlaceOf(column, cell.Unescape()) : NumberIn(cell, column, wanted_.decimal);
 }
 
 void SampleReader::TakeRow(InputSample& sample) const {
@@ -164,7 +173,7 @@ void SampleReader::TakeRow(InputSample& sample) const {
   const std::vector<Cell>& cells = scanner.cells();
   double ignored = 0;
   if (ParseCell(cells[target_column_].text, ignored) != CellKind::kMissing) {
-    sample.y = NumberIn(cells[target_column_], wanted_.target);
+    sample.y = NumberIn(cells[target_column_], wanted_.target, wanted_.decimal);
   }
   if (id_column_ && !cells[*id_column_].text.empty()) {
     sample.id = IdOf(cells[*id_column_].Unescape());
@@ -173,7 +182,7 @@ void SampleReader::TakeRow(InputSample& sample) const {
   const auto is_empty = [&](std::size_t c) { return cells[c].text.empty(); };
   if (sample.named && sample.y && std::ranges::all_of(columns_, is_empty)) return;
   for (const std::size_t c : columns_) sample.x.push_back(InputIn(names_[c], cells[c]));
-  if (time_column_) sample.time = TimeIn(cells[*time_column_].text, wanted_.time);
+  if (time_column_) sample.time = wanted_.TimeOf(cells[*time_column_].text);
 }
 
 void SampleReader::TakeObject(InputSample& sample) const {
@@ -201,7 +210,7 @@ void SampleReader::TakeObject(InputSample& sample) const {
       sample.x.push_back(kMissing);
     } else if (wanted_.texts.contains(name)) {
       sample.x.push_back(
-          PlaceOf(value->is_string() ? value->get<std::string>() : value->dump(), name));
+          wanted_.PlaceOf(name, value->is_string() ? value->get<std::string>() : value->dump()));
     } else {
       sample.x.push_back(NumberIn(*value, name));
     }
@@ -209,7 +218,7 @@ void SampleReader::TakeObject(InputSample& sample) const {
   if (!wanted_.time.empty()) {
     const auto time = object.find(wanted_.time);
     if (time == object.end()) throw Error("there is no " + Quoted(wanted_.time));
-    sample.time = TimeIn(time->is_string() ? time->get<std::string>() : time->dump(), wanted_.time);
+    sample.time = wanted_.TimeOf(time->is_string() ? time->get<std::string>() : time->dump());
   }
   if (sample.x.size() != wanted_.dimension) {
     throw Error(std::to_string(sample.x.size()) + " inputs, but the federation works with " +

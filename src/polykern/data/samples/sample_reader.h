@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "polykern/data/csv.h"
@@ -39,6 +40,15 @@ struct SampleColumns {
   /// Of inputs that are texts: which there are; none are named: any, see HashedPlace.
   std::map<std::string, std::vector<std::string>> texts = {};
   bool impute = false;  ///< inputs may be missing; else their line is bad
+  char delimiter = 0;   ///< CSV: what divides cells; 0: comma, or tab or semicolon without one
+  char decimal = '.';   ///< CSV: or ','
+
+  /// What stands for a text in InputSample::x. `column` is one of `texts`. Throws Error for a text
+  /// that it does not have.
+  double PlaceOf(const std::string& column, const std::string& text) const;
+  /// What stands in the column of times. Throws Error for what is no time, and for a counter where
+  /// there is a calendar.
+  Seconds TimeOf(std::string_view text) const;
 };
 
 /// Reads samples as they come, a line at a time: CSV with a line of column names, or JSON objects.
@@ -66,7 +76,6 @@ class SampleReader {
   void TakeRow(InputSample& sample) const;
   void TakeObject(InputSample& sample) const;
   std::optional<std::size_t> Find(const std::string& name) const;
-  double PlaceOf(const std::string& text, const std::string& column) const;
   double InputIn(const std::string& column, const Cell& cell) const;
 
   const std::string what_;

@@ -68,6 +68,22 @@ TEST(SamplesInCsv, MayBeSeparatedBySemicolonsOrTabs) {
   EXPECT_THAT(ReadOne("a,b,y,semi;colon\n1,2,3,4\n").x, ElementsAre(1, 2));
 }
 
+TEST(SamplesInCsv, MayHaveDecimalCommasAndOtherDelimiters) {
+  SampleColumns commas = kNamed;
+  commas.decimal = ',';
+  const InputSample sample = ReadOne("a;b;y\n1,5;-0,25;2\n", commas);
+  EXPECT_THAT(sample.x, ElementsAre(1.5, -0.25));
+  EXPECT_THAT(sample.y, Optional(2));
+  EXPECT_THAT(ReadOne("a;b;y\n1,5;2;3\n").problem,
+              HasSubstr("\"1,5\" in column \"a\" is not a number; if its comma is the decimal "
+                        "one, add "));
+  SampleColumns bars = kNamed;
+  bars.delimiter = '|';
+  EXPECT_THAT(ReadOne("a|b,c|b|y\n1|9|2|3\n", bars).x, ElementsAre(1, 2));
+  commas.delimiter = ',';
+  EXPECT_THAT(MessageOf([&] { Read("a,b,y\n", commas); }), HasSubstr("in.csv: a comma cannot"));
+}
+
 TEST(SamplesInCsv, MayBeQuoted) {
   const InputSample sample =
       ReadOne("\"a\",\"b\",\"y\",\"id\"\n\"1\",\"2\",3,\"say \"\"hi\"\", you\"\n");
