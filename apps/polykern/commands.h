@@ -31,6 +31,8 @@ void AddStoreCommand(CLI::App& program);
 void AddServeCommand(CLI::App& program);
 void AddJoinCommand(CLI::App& program);
 void AddStatusCommand(CLI::App& program);
+/// The second party of masked sums.
+void AddHelperCommand(CLI::App& program);
 
 /// Many clients in one process, to see what a server can handle.
 void AddLoadCommand(CLI::App& program);

@@ -18,6 +18,15 @@ void LeaveNoCoreFiles() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
+sigset_t BlockEndings() {
+  sigset_t endings;
+  sigemptyset(&endings);
+  sigaddset(&endings, SIGTERM);
+  sigaddset(&endings, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &endings, nullptr);
+  return endings;
+}
+
 void PrintNotices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {
     std::cerr << "polykern: note: " << Error(notice).Spelled(ShellSpelling) << '\n';

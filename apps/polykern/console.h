@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -14,6 +15,10 @@ namespace polykern {
 
 /// For commands that hold private keys: a crash leaves no core file, which would have them.
 void LeaveNoCoreFiles();
+
+/// For commands that run until they are told to end: from now on only sigtimedwait for what this
+/// returns hears of SIGTERM and SIGINT; threads that are made later inherit it.
+sigset_t BlockEndings();
 
 /// A line of standard error for each, options spelt as a shell takes them.
 void PrintNotices(const std::vector<std::string>& notices);

@@ -70,6 +70,7 @@ void AddCommands(CLI::App& program, const std::string& typed, polykern::Communic
   polykern::AddServeCommand(program);
   polykern::AddJoinCommand(program);
   polykern::AddStatusCommand(program);
+  polykern::AddHelperCommand(program);
   polykern::AddLoadCommand(program);
   polykern::AddPkiCommand(program);
   polykern::AddStoreCommand(program);

@@ -125,16 +125,6 @@ class Watch {
   bool told_ = false;
 };
 
-/// Only this thread hears of SIGTERM and SIGINT; other threads inherit the mask.
-sigset_t BlockEndings() {
-  sigset_t endings;
-  sigemptyset(&endings);
-  sigaddset(&endings, SIGTERM);
-  sigaddset(&endings, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &endings, nullptr);
-  return endings;
-}
-
 /// What the server says when it begins.
 void Announce(HostedServer& server, const HostedServerOptions& options) {
   const ServerView view = server.View();

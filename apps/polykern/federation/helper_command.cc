@@ -1,0 +1,132 @@
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "polykern/core/error.h"
+#include "polykern/core/text.h"
+#include "polykern/io/files.h"
+#include "polykern/net/helper/helper_server.h"
+#include "polykern/net/pki/certificates.h"
+#include "polykern/net/server/server_log.h"
+
+namespace polykern {
+namespace {
+
+/// Everything `polykern helper` can be told.
+struct HelperCommandOptions {
+  HelperServerOptions server;
+  std::vector<std::string> clients;  ///< names, or @FILE
+  std::string log = "-";
+  double keepalive = 10;  ///< seconds
+};
+
+void AddClient(const std::string& name, const std::string& where, std::set<std::string>& clients) {
+  if (!IsClientName(name)) {
+    throw Error(where + ": " + Quoted(name) + " is not a client's name; give one like station-7");
+  }
+  clients.insert(name);
+}
+
+std::set<std::string> ReadClients(const std::vector<std::string>& texts) {
+  std::set<std::string> clients;
+  for (const std::string& text : texts) {
+    if (!text.starts_with('@')) {
+      AddClient(text, OptionName("clients"), clients);
+      continue;
+    }
+    const std::string path = text.substr(1);
+    std::istringstream lines(ReadWholeFile(path));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.ends_with('\r')) line.pop_back();
+      if (!line.empty() && !line.starts_with('#')) AddClient(line, path, clients);
+    }
+  }
+  if (clients.empty()) throw Error(OptionName("clients") + " names nobody");
+  return clients;
+}
+
+void ExecuteHelper(HelperCommandOptions o) {
+  LeaveNoCoreFiles();
+  o.server.rules.clients = ReadClients(o.clients);
+  if (o.server.rules.least_clients > o.server.rules.clients.size()) {
+    throw Error(OptionName("least_clients", std::to_string(o.server.rules.least_clients)) +
+                " is more than the clients that it is given: nothing would ever be released");
+  }
+  o.server.keepalive = Milliseconds(o.keepalive);
+  const sigset_t endings = BlockEndings();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
+
+  ServerLog log({.text = o.log == "none" ? "" : o.log, .audit = {}});
+  HelperServer helper(o.server, [&log](const std::string& event, const std::string& detail) {
+    log.Event("", event, detail);
+  });
+  std::cout
+      << "listening on " << helper.address() << ": " << helper.name() << ", helper of "
+      << Count(o.server.rules.clients.size(), "client") << (o.server.insecure ? ", INSECURE" : "")
+      << '\n'
+      << "it sees names, times, counts and sets of clients, never data; each sum has at least "
+      << Count(o.server.rules.least_clients, "client") << " and " << o.server.rules.least_samples
+      << " samples beside the largest one's" << std::endl;
+  std::string told;
+  for (;;) {
+    constexpr timespec kLook{0, 200'000'000};
+    if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
+    if (const auto failure = helper.failure()) throw *failure;
+    const std::string trouble = helper.trouble();
+    if (trouble != told) log.Event("", trouble.empty() ? "recovered" : "trouble", trouble);
+    told = trouble;
+  }
+  const HelperCounts counts = helper.counts();
+  std::cout << "stopped: " << Count(counts.answered, "release") << " answered, " << counts.repeated
+            << " answered again, " << counts.refused << " refused" << std::endl;
+}
+
+}  // namespace
+
+void AddHelperCommand(CLI::App& program) {
+  auto o = std::make_shared<HelperCommandOptions>();
+  CLI::App& helper = *program.add_subcommand(
+      "helper",
+      "Run the helper of a federation's masked sums, for as long as you like: the server sees "
+      "nothing but sums that it agrees to. Somebody else than the server's owner should.\n"
+      "Example: polykern helper --listen 0.0.0.0:7434 --certificates helper --clients "
+      "@clients.txt");
+  AddConfigOption(helper);
+  helper.add_option("--listen", o->server.listen, "HOST:PORT; port 0: any")->capture_default_str();
+  helper
+      .add_option("--certificates", o->server.certificates, "Its own folder (polykern pki helper)")
+      ->capture_default_str();
+  helper.add_option("--store", o->server.log, "File that remembers what it has answered")
+      ->capture_default_str();
+  helper
+      .add_option("--clients", o->clients,
+                  "The only clients whose messages it unmasks: names, or @FILE with one on a line")
+      ->delimiter(',')
+      ->required();
+  helper
+      .add_option("--least-clients", o->server.rules.least_clients,
+                  "Fewest clients in a sum that it unmasks")
+      ->check(WholeNumber(2))
+      ->capture_default_str();
+  helper
+      .add_option("--disclosure", o->server.rules.disclosure,
+                  "Most numbers that it unmasks for each unknown of the samples in them; as the "
+                  "server's --disclosure, or more")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  helper.add_flag("--insecure", o->server.insecure,
+                  "No certificates, on the loopback only: for trials");
+  helper.add_option("--log", o->log, "File for what happens, to read; -: standard error; none")
+      ->capture_default_str();
+  AddKeepaliveOption(helper, o->keepalive);
+  helper.callback([o] { ExecuteHelper(*o); });
+}
+
+}  // namespace polykern

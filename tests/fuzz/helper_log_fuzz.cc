@@ -1,0 +1,75 @@
+// A helper's log that is not what it was. First byte even: the rest is the whole file. Odd: the
+// rest are changes of a good log, three bytes each: where (16 bits, the low ones first) and the new
+// value.
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "memory_file.h"
+#include "polykern/core/error.h"
+#include "polykern/io/checksum.h"
+#include "polykern/net/helper/helper_log_internal.h"
+
+namespace {
+
+using namespace polykern;
+
+HelperContents Read(const std::string& path) {
+  Database database(path, Database::Mode::kRead, "helper's log");
+  const Snapshot snapshot(database);
+  CheckFormat(database, kHelperLogFormat, false);
+  return ReadHelperContents(database);
+}
+
+/// The bytes of a small log: an epoch with three releases of two kinds, and two keys.
+std::vector<std::uint8_t> GoodLog() {
+  const MemoryFile file;
+  {
+    Database database(file.path(), Database::Mode::kWrite);
+    database.Run("PRAGMA page_size = 512; PRAGMA journal_mode = MEMORY");
+    database.Run(kHelperLogFormat.schema);
+    database.Run(
+        "INSERT INTO state VALUES(0, '0123456789abcdef', 1, 3, 0, 60, 960);"
+        "INSERT INTO client VALUES('a', 0, 1), ('a', 4, 3), ('b', 4, 2);"
+        "INSERT INTO mask_key VALUES('a', x'0102'), ('b', x'')");
+    const std::vector<std::uint64_t> numbers = {1, 2, UINT64_MAX};
+    const auto bytes = std::as_bytes(std::span(numbers));
+    const auto sum = Sha256(bytes);
+    Statement insert(database, "INSERT INTO answer VALUES(0, ?, ?, ?, '')");
+    insert.Bind(1, std::span<const std::byte>(sum))
+        .Bind(2, std::span<const std::byte>(sum))
+        .Bind(3, bytes)
+        .Run();
+    database.Run(
+        ("PRAGMA application_id = " + std::to_string(kHelperLogFormat.application)).c_str());
+    database.Run(("PRAGMA user_version = " + std::to_string(kHelperLogFormat.version)).c_str());
+  }
+  std::ifstream in(file.path(), std::ios::binary);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
+  if (Read(file.path()).next_steps.size() != 3) std::abort();
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const MemoryFile file;
+  static const std::vector<std::uint8_t> good = GoodLog();
+  if (size == 0) return 0;
+  std::vector<std::uint8_t> bytes(data + 1, data + size);
+  if (data[0] % 2 == 1) {
+    bytes = good;
+    for (std::size_t i = 1; i + 2 < size; i += 3) {
+      bytes[(data[i] + 256U * data[i + 1]) % bytes.size()] = data[i + 2];
+    }
+  }
+  file.Write(bytes.data(), bytes.size());
+  try {
+    Read(file.path());
+  } catch (const Error&) {
+  }
+  return 0;
+}
