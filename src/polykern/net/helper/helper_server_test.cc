@@ -1,5 +1,6 @@
 #include "polykern/net/helper/helper_server.h"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -439,33 +440,63 @@ TEST_F(AHelper, PutsReleasesOffWhileItsDiskIsFull) {
   EXPECT_EQ(helper->trouble(), "");
 }
 
-/// In a process of its own, which is killed at random moments and started again.
+/// A helper in a process of its own, which is killed and started again. A third process without
+/// threads sees to that: sanitizers want no other to fork.
+class KilledHelper {
+ public:
+  explicit KilledHelper(const HelperServerOptions& options) {
+    EXPECT_EQ(pipe(orders_.data()), 0);
+    keeper_ = fork();
+    if (keeper_ != 0) return;
+    close(orders_[1]);
+    pid_t helper = 0;
+    char order = 0;
+    do {
+      Kill(helper);
+      helper = fork();
+      if (helper == 0) {
+        const HelperServer server(options, [](const std::string&, const std::string&) {});
+        for (;;) pause();
+      }
+    } while (read(orders_[0], &order, 1) == 1);
+    Kill(helper);
+    _exit(0);
+  }
+  ~KilledHelper() {
+    close(orders_[1]);
+    int status = 0;
+    waitpid(keeper_, &status, 0);
+    close(orders_[0]);
+  }
+  KilledHelper(const KilledHelper&) = delete;
+  KilledHelper& operator=(const KilledHelper&) = delete;
+
+  void KillAndStart() const { EXPECT_EQ(write(orders_[1], "k", 1), 1); }
+
+ private:
+  static void Kill(pid_t process) {
+    if (process == 0) return;
+    kill(process, SIGKILL);
+    int status = 0;
+    waitpid(process, &status, 0);
+  }
+
+  std::array<int, 2> orders_{};
+  pid_t keeper_ = 0;
+};
+
 TEST_F(AHelper, AnswersEachReleaseOnceHoweverOftenItIsKilled) {
   Start();  // for an address that is free
   helper.reset();
-  pid_t child = 0;
-  const auto start = [&] {
-    child = fork();
-    if (child == 0) {
-      const HelperServer server(options, [](const std::string&, const std::string&) {});
-      for (;;) pause();
-    }
-  };
-  const auto stop = [&] {
-    kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-  };
-  start();
   {
+    const KilledHelper killed(options);
     HelperLink link(link_options);
     Meet(link);
     for (std::uint64_t number = 0; number < 20; ++number) {
       const ReleaseRequest request = Good(number, 3000);
       auto asked = std::async(std::launch::async, [&] { return link.Ask(request, kEver); });
       std::this_thread::sleep_for(std::chrono::microseconds(number * 7919 % 10000));
-      stop();
-      start();
+      killed.KillAndStart();
       const HelperReply reply = asked.get();
       ASSERT_EQ(reply.kind, HelperReply::Kind::kAnswered) << reply.reason;
       EXPECT_EQ(clients->Unmasked(reply), clients->plain);
@@ -474,7 +505,6 @@ TEST_F(AHelper, AnswersEachReleaseOnceHoweverOftenItIsKilled) {
       EXPECT_EQ(link.Ask(other, kEver).kind, HelperReply::Kind::kRefused);
     }
   }
-  stop();
   EXPECT_EQ(OpenHelperLog(options.log)->Contents().releases, 20U);
 }
 
