@@ -37,7 +37,7 @@ SETTINGS = {
 class Federation:
     """A server and its agents in a folder, started and killed at will."""
 
-    def __init__(self, folder, algorithm="pof-mkl", steps=STEPS, clients=CLIENTS):
+    def __init__(self, folder, algorithm="pof-mkl", steps=STEPS, clients=CLIENTS, least_clients=1):
         self.folder = folder
         self.algorithm = algorithm
         self.steps = steps
@@ -50,7 +50,7 @@ class Federation:
         n, d, m = SETTINGS[algorithm]
         self.kernels = ["--kernels", n, "--features", d, "--kernels-per-upload", m]
         subprocess.run([os.environ["POLYKERN_FLEET"], folder, algorithm, str(clients), str(steps),
-                        str(DIMENSION), str(SEED), str(n), str(d), str(m)], check=True)
+                        str(DIMENSION), str(SEED), str(n), str(d), str(m), str(least_clients)], check=True)
         self.do("pki", "init", "--server", "localhost,127.0.0.1")
         for name in self.names:
             self.do("pki", "issue", name)

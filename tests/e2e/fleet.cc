@@ -1,6 +1,6 @@
-// polykern_fleet DIR ALGORITHM CLIENTS STEPS DIMENSION SEED [N D M]: runs the simulator on the
-// synthetic fleet and writes each client's samples to DIR/K.csv and its predictions to DIR/K.txt, a
-// line per step, every bit of them.
+// polykern_fleet DIR ALGORITHM CLIENTS STEPS DIMENSION SEED [N D M [LEAST_CLIENTS]]: runs the
+// simulator on the synthetic fleet and writes each client's samples to DIR/K.csv and its
+// predictions to DIR/K.txt, a line per step, every bit of them.
 
 #include <array>
 #include <charconv>
@@ -37,6 +37,7 @@ void Run(const std::vector<std::string>& arguments) {
   if (arguments.size() > 6) options.kernels = number(6);
   if (arguments.size() > 7) options.features = number(7);
   if (arguments.size() > 8) options.kernels_per_upload = number(8);
+  if (arguments.size() > 9) options.least_clients = number(9);
   // As the simulator's first repetition draws its features.
   const std::uint64_t seed = RepetitionSeed(fleet_options.seed);
   const auto algorithm = MakeAlgorithm(arguments.at(1), options,

@@ -125,6 +125,14 @@ class Watch {
   bool told_ = false;
 };
 
+std::string WhatItSees(const FederationConfiguration& federation) {
+  if (federation.options.masking == Masking::kNone) {
+    return std::string(TraitsOf(federation.algorithm).server_sees);
+  }
+  return "when it takes part and with how many samples; the rest is masked, so it sees sums over "
+         "many clients alone";
+}
+
 /// What the server says when it begins.
 void Announce(HostedServer& server, const HostedServerOptions& options) {
   const ServerView view = server.View();
@@ -133,7 +141,7 @@ void Announce(HostedServer& server, const HostedServerOptions& options) {
             << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
             << (metrics.empty() ? "" : ", metrics on " + metrics)
             << (options.server.insecure ? ", INSECURE" : "") << '\n'
-            << "of each client it sees " << TraitsOf(view.algorithm).server_sees
+            << "of each client it sees " << WhatItSees(options.federation)
             << (view.rounds.learns_ranges
                     ? "; and once, to learn the ranges, its least and greatest value of each column"
                     : "")
@@ -221,6 +229,9 @@ void AddServeCommand(CLI::App& program) {
                       ->capture_default_str());
   group("Server", serve.add_option("--store", o->hosted.store, "File that remembers everything")
                       ->capture_default_str());
+  group("Server", serve.add_option("--helper", o->hosted.helper,
+                                   "HOST:PORT of the polykern helper that takes masks off; needed "
+                                   "with --masking helper"));
   group("Server", serve.add_flag("--insecure", o->hosted.server.insecure,
                                  "No certificates, on the loopback only: for trials"));
   group("Server",

@@ -37,6 +37,7 @@ std::string Another(const OptionDeclaration& option) {
   if (option.key == "local_memory") return "40";
   if (option.key == "weight_rate") return "50";
   if (option.key == "burst") return "3";
+  if (option.key == "least_clients") return "2";
   if (option.key == "most_samples") return "2";
   if (option.key == "releases") return "3";
   if (option.key == "pending_memory") return "1";

@@ -86,6 +86,7 @@ struct AlgorithmOptions {
   std::size_t releases = 64;
   std::size_t most_samples = 512;
   std::size_t pending_memory = 2048;
+  std::size_t least_clients = 1;
   Masking masking = Masking::kNone;
   std::size_t server_memory = 4096;
   Experts experts = Experts::kFederatedAndLocal;
@@ -337,6 +338,14 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .range = {.low = 1, .high = 1 << 30},
      .help = "KiB, most that a client's samples may take until all sums have them",
      .since = 4},
+    {.key = "least_clients",
+     .field = &AlgorithmOptions::least_clients,
+     .absent = "1",
+     .users = "pof-gram",
+     .range = {.low = 1, .high = 1 << 20},
+     .help = "clients that must be in a sum before it is used; above 1, also 32 samples without "
+             "those of the client with the most; masks need at least 2",
+     .since = 5},
     {.key = "masking",
      .field = &AlgorithmOptions::masking,
      .absent = "none",

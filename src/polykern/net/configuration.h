@@ -54,6 +54,11 @@ struct FederationConfiguration {
   /// Every client tells those of its first so many samples, see learnt_ranges.h.
   std::uint64_t learn_ranges = 0;
 
+  /// With masks: what tells this federation from any other, drawn when its store is made, and how
+  /// often its masks have begun anew.
+  std::string federation_id = {};
+  std::uint64_t epoch = 0;
+
   /// Inputs that an agent makes itself, with columns of their own (made_inputs.h): of past labels
   /// (1: the last), and a sine and a cosine of each of hour, weekday and month.
   std::vector<std::size_t> lags = {};

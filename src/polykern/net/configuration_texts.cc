@@ -84,6 +84,8 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("categories", c.categories, "");
   visit("missing", c.missing, "");
   visit("ahead", c.problem.ahead, "1");
+  visit("federation_id", c.federation_id, "");
+  visit("epoch", c.epoch, "0");
 }
 
 std::string ColumnKey(std::size_t i) {

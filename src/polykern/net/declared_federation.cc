@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
 #include <utility>
 
 #include "polykern/algorithms/option_values.h"
@@ -12,6 +14,7 @@
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/made_inputs.h"
 #include "polykern/net/store/open_store.h"
+#include "polykern/privacy/discrete_gaussian.h"
 
 namespace polykern {
 namespace {
@@ -190,6 +193,11 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   f.algorithm = declared.algorithm.value_or(f.algorithm);
   SetOptions(declared, f);
   CheckAlgorithm(f.algorithm, f.options);
+  if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
+      f.algorithm != "pof-gram") {
+    throw Error(f.algorithm +
+                " cannot be masked: its clients do not send sums over samples; pof-gram's do");
+  }
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetMadeInputs(declared, f);
@@ -215,6 +223,10 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                 " or " + OptionName("dimension", "D"));
   }
   SetLabels(declared, f, ranged);
+  if (f.options.masking != Masking::kNone && f.learn_ranges > 0) {
+    throw Error(OptionName("learn_ranges") + " does not go with " + OptionName("masking") +
+                ": the server would see every client's extreme values; declare the ranges");
+  }
   AddMadeColumns(f);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);
@@ -232,9 +244,29 @@ std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared
   return keys;
 }
 
+namespace {
+
+/// Like no other.
+std::string NewFederationId() {
+  SystemBits bits;
+  std::ostringstream id;
+  id << std::hex << std::setfill('0');
+  for (int half = 0; half < 2; ++half) id << std::setw(16) << bits.Bits();
+  return id.str();
+}
+
+}  // namespace
+
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps) {
-  if (!HasStore(store)) return Complete(declared, std::nullopt, steps);
+  if (!HasStore(store)) {
+    FederationConfiguration made = Complete(declared, std::nullopt, steps);
+    if (made.options.masking != Masking::kNone) {
+      made.federation_id = NewFederationId();
+      made.epoch = 1;
+    }
+    return made;
+  }
   const StoreContents contents = ReadStore(store);
   FederationConfiguration stored;
   try {

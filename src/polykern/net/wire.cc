@@ -82,6 +82,7 @@ std::string Encode(const Hello& hello) {
   v1::ClientMessage message;
   message.mutable_hello()->set_version(hello.version);
   message.mutable_hello()->set_next_step(hello.next_step);
+  message.mutable_hello()->set_mask_key(hello.mask_key);
   return message.SerializeAsString();
 }
 
@@ -134,6 +135,7 @@ std::string Encode(const Welcome& welcome) {
   out.set_answered(welcome.answered);
   out.set_uses_late(welcome.uses_late);
   out.set_has_ranges(welcome.has_ranges);
+  out.set_helper_key(welcome.helper_key);
   return message.SerializeAsString();
 }
 
@@ -173,7 +175,10 @@ std::string Encode(const Busy& busy) {
 
 ClientMessage DecodeClientMessage(std::string_view bytes) {
   const auto message = Parse<v1::ClientMessage>(bytes);
-  if (message.has_hello()) return Hello{message.hello().version(), message.hello().next_step()};
+  if (message.has_hello()) {
+    const v1::Hello& hello = message.hello();
+    return Hello{hello.version(), hello.next_step(), hello.mask_key()};
+  }
   if (message.has_report()) {
     const v1::Report& report = message.report();
     if (!std::isfinite(report.squared_error()) || report.squared_error() < 0 ||
@@ -219,7 +224,8 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
                      GetModel(in.model()),
                      in.answered(),
                      in.uses_late(),
-                     in.has_ranges()};
+                     in.has_ranges(),
+                     in.helper_key()};
     }
     case v1::ServerMessage::kModel:
       return GetModel(message.model());
@@ -241,7 +247,8 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
   const std::size_t number = shape.sums.empty() ? 4 : 8;
   // Which block, and of sums how many samples and unknowns.
   const std::size_t each = shape.sums.empty() ? 5 : 5 + 10 + 10 + 10;
-  return 128 + number * shape.update_size() + each * shape.blocks_per_update;
+  return std::max(kLongestHello,
+                  128 + number * shape.update_size() + each * shape.blocks_per_update);
 }
 
 std::size_t LongestRanges(std::size_t inputs) {

@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kProtocolVersion = 5;
 struct Hello {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t next_step = 0;  ///< the first step that the client has not answered
+  std::string mask_key = {};    ///< with which it masks its messages, signed; empty: it has none
 };
 
 /// A new step: what changed in the model since the last message on the same connection.
@@ -42,10 +43,11 @@ struct Welcome {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t client = 0;
   ConfigurationTexts configuration = {};
-  ModelChange model = {};      ///< with every block
-  std::uint64_t answered = 0;  ///< 1 + the last step whose update is on the server's disk; 0: none
-  bool uses_late = false;      ///< updates for earlier steps count, too
-  bool has_ranges = false;     ///< while ranges are learnt: the server has those of this client
+  ModelChange model = {};       ///< with every block
+  std::uint64_t answered = 0;   ///< 1 + the last step whose update is on the server's disk; 0: none
+  bool uses_late = false;       ///< updates for earlier steps count, too
+  bool has_ranges = false;      ///< while ranges are learnt: the server has those of this client
+  std::string helper_key = {};  ///< of who takes masks off, signed; empty: nothing is masked
 };
 
 /// What became of an update.
@@ -80,6 +82,8 @@ std::string Encode(const Busy& busy);
 ClientMessage DecodeClientMessage(std::string_view bytes);
 ServerMessage DecodeServerMessage(std::string_view bytes);
 
+/// A hello may have a certificate in it.
+inline constexpr std::size_t kLongestHello = 4096;
 /// No message of a client is longer, but for its ranges.
 std::size_t LongestClientMessage(const ModelShape& shape);
 /// Nor are the ranges of so many inputs.

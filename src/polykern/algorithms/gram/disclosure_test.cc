@@ -40,7 +40,7 @@ std::vector<SeenSum> ReleasedSums(const GramGrid& grid, const GramRules& rules, 
       released.push_back({expert, had, step * clients});
       const std::uint64_t samples = step * clients - had;
       const std::uint64_t fresh = step * clients - std::exchange(reach, step * clients);
-      schedule.Hold(expert, {samples, samples * kSought}, fresh * kSought);
+      schedule.Hold(expert, {{samples, samples * kSought}, fresh * kSought, 1});
     }
     schedule.Learnt({clients, clients * kSought});
     for (const std::uint32_t expert : turn) {

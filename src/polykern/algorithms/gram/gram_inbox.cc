@@ -53,13 +53,14 @@ void GramSum::Add(const GramSum& other) {
   count.samples += other.count.samples;
   count.unknowns += other.count.unknowns;
   new_unknowns += other.new_unknowns;
+  squares += other.squares;
   sums.resize(other.sums.size());
   AddModulo(std::span<const std::int64_t>(other.sums), sums);
   contributions.insert(contributions.end(), other.contributions.begin(), other.contributions.end());
 }
 
 void GramSum::Save(std::vector<double>& saved) const {
-  for (const std::uint64_t each : {messages, count.samples, count.unknowns, new_unknowns,
+  for (const std::uint64_t each : {messages, count.samples, count.unknowns, new_unknowns, squares,
                                    static_cast<std::uint64_t>(contributions.size())}) {
     SaveWhole(each, saved);
   }
@@ -79,6 +80,7 @@ GramSum GramSum::Load(std::span<const double>& saved, std::size_t numbers) {
   sum.count.samples = LoadWhole(saved);
   sum.count.unknowns = LoadWhole(saved);
   sum.new_unknowns = LoadWhole(saved);
+  sum.squares = LoadWhole(saved);
   const std::uint64_t contributions = LoadWhole(saved);
   if (sum.messages == 0) return sum;
   for (std::size_t i = 0; i < numbers; ++i) {
@@ -117,6 +119,7 @@ void GramInbox::Add(const Updates& updates) {
       CountOf(expert, kUnknowns) += static_cast<std::int64_t>(count.unknowns);
       const std::uint64_t new_unknowns = updates.new_unknowns[at];
       CountOf(expert, kNewUnknowns) += static_cast<std::int64_t>(new_unknowns);
+      CountOf(expert, kSquares) += static_cast<std::int64_t>(count.samples * count.samples);
       if (updates.nonces.empty()) continue;
       contributions_[expert].push_back({updates.clients[c], updates.step, updates.releases, count,
                                         new_unknowns, updates.nonces[c]});
@@ -159,6 +162,7 @@ GramSum GramInbox::Take(std::size_t expert) {
           {static_cast<std::uint64_t>(CountOf(expert, kSamples)),
            static_cast<std::uint64_t>(CountOf(expert, kUnknowns))},
           static_cast<std::uint64_t>(CountOf(expert, kNewUnknowns)),
+          static_cast<std::uint64_t>(CountOf(expert, kSquares)),
           std::exchange(sums_[expert], {}),
           std::exchange(contributions_[expert], {})};
 }

@@ -16,6 +16,7 @@ struct GramSum {
   std::uint64_t messages = 0;
   SampleCount count = {};
   std::uint64_t new_unknowns = 0;                ///< Updates::new_unknowns
+  std::uint64_t squares = 0;                     ///< of the messages' numbers of samples
   std::vector<std::int64_t> sums = {};           ///< empty: of no message
   std::vector<Contribution> contributions = {};  ///< of masked messages
 
@@ -45,7 +46,7 @@ class GramInbox final : public Inbox {
   SampleCount fresh() const;
 
  private:
-  enum Count : std::size_t { kMessages, kSamples, kUnknowns, kNewUnknowns, kCounts };
+  enum Count : std::size_t { kMessages, kSamples, kUnknowns, kNewUnknowns, kSquares, kCounts };
 
   std::int64_t& CountOf(std::size_t expert, Count which) {
     return counts_[kCounts * expert + which];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace polykern {
 namespace {
@@ -20,9 +21,21 @@ GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
       held_(grid.experts()),
       held_unknowns_(grid.experts()),
       held_new_(grid.experts()),
+      held_clients_(grid.experts()),
+      held_largest_(grid.experts()),
       samples_(grid.experts()),
       tokens_(grid.experts()),
       weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {}
+
+/// In one step no client has two messages. The largest of some numbers is at most the root of the
+/// sum of their squares, which does not depend on how they were added up.
+void GramSchedule::Hold(std::size_t expert, const HeldSums& came) {
+  held_[expert] += static_cast<double>(came.count.samples);
+  held_unknowns_[expert] += static_cast<double>(came.count.unknowns);
+  held_new_[expert] += static_cast<double>(came.new_unknowns);
+  held_clients_[expert] = std::max(held_clients_[expert], static_cast<double>(came.messages));
+  held_largest_[expert] += std::sqrt(static_cast<double>(came.squares));
+}
 
 void GramSchedule::Learnt(const SampleCount& fresh) {
   const auto samples = static_cast<double>(fresh.samples);
@@ -37,7 +50,9 @@ void GramSchedule::Learnt(const SampleCount& fresh) {
 /// What somebody who sees nothing but released sums can check: the samples in this sum can pay for
 /// it alone, and those in all sums together for all of them.
 bool GramSchedule::CanPay(std::size_t expert) const {
-  return held_[expert] >= kLeastSamples &&
+  const double largest = rules_.least_clients > 1 ? held_largest_[expert] : 0;
+  return held_clients_[expert] >= rules_.least_clients &&
+         held_[expert] - largest >= kLeastSamples &&
          NumbersOf(expert) <= rules_.disclosure * held_unknowns_[expert] &&
          spent_ + NumbersOf(expert) <= rules_.disclosure * (released_ + held_new_[expert]);
 }
@@ -63,6 +78,8 @@ void GramSchedule::Void(std::size_t expert) {
     held_[e] = 0;
     held_unknowns_[e] = 0;
     held_new_[e] = 0;
+    held_clients_[e] = 0;
+    held_largest_[e] = 0;
     tokens_[e] = 0;
     if (!grid_.HasSmaller(e)) return;
   }
@@ -86,6 +103,11 @@ void GramSchedule::Opened(std::size_t expert, double samples, std::span<const do
   for (std::size_t e = expert; grid_.HasSmaller(e); --e) {
     samples_[e - 1] = std::max(samples_[e - 1], samples_[expert]);
   }
+}
+
+void GramSchedule::Refused(std::size_t expert, double new_unknowns) {
+  spent_ -= NumbersOf(expert);
+  released_ -= new_unknowns;
 }
 
 /// What it costs does not matter: an expensive one is saved up for. A size that never had a turn is
@@ -162,9 +184,9 @@ void GramSchedule::Load(std::span<const double> saved, std::span<const std::uint
     saved = saved.subspan(each->size());
   }
   std::ranges::fill(sums_, Sum::kNotAsked);
-  std::ranges::fill(held_, 0);
-  std::ranges::fill(held_unknowns_, 0);
-  std::ranges::fill(held_new_, 0);
+  for (auto* each : {&held_, &held_unknowns_, &held_new_, &held_clients_, &held_largest_}) {
+    std::ranges::fill(*each, 0);
+  }
   for (const std::uint32_t expert : turn) sums_[expert] = Sum::kPaid;
 }
 
@@ -175,14 +197,14 @@ bool GramSchedule::AnyHeld() const {
 
 void GramSchedule::SaveHeld(std::span<double> saved) const {
   auto states = saved.begin();
-  for (const auto* each : {&held_, &held_unknowns_, &held_new_}) {
+  for (const auto* each : {&held_, &held_unknowns_, &held_new_, &held_clients_, &held_largest_}) {
     states = std::ranges::copy(*each, states).out;
   }
   std::ranges::transform(sums_, states, [](Sum sum) { return static_cast<double>(sum); });
 }
 
 void GramSchedule::LoadHeld(std::span<const double> saved) {
-  for (auto* each : {&held_, &held_unknowns_, &held_new_}) {
+  for (auto* each : {&held_, &held_unknowns_, &held_new_, &held_clients_, &held_largest_}) {
     std::ranges::copy(saved.first(each->size()), each->begin());
     saved = saved.subspan(each->size());
   }

@@ -10,11 +10,21 @@
 
 namespace polykern {
 
+/// What came of an expert's sums in a step.
+struct HeldSums {
+  SampleCount count = {};
+  std::uint64_t new_unknowns = 0;  ///< that were in no sum of any expert
+  std::uint64_t messages = 0;      ///< each of another client
+  std::uint64_t squares = 0;       ///< of the messages' numbers of samples
+};
+
 struct GramRules {
   double budget = 1000;     ///< numbers that a client may send per step, on average
   double burst = 21;        ///< steps whose budgets it may save up
   double disclosure = 0.5;  ///< numbers that are sent for each unknown of the samples, at most
   double exploration = 0.05;
+  /// In a sum. Above 1, no client is in it with so many samples that the others have too few.
+  double least_clients = 1;
 };
 
 /// Whose sums the clients send, and when. Two things allow a sum. The uplink's bucket, into which a
@@ -36,13 +46,9 @@ class GramSchedule {
   /// `expected`: in the first step. It alone counts on samples that it has not heard of.
   GramSchedule(const GramGrid& grid, const GramRules& rules, const SampleCount& expected = {});
 
-  /// Sums of an expert came, over samples that it did not have, with unknowns that were in no sum
-  /// of any expert: they are held. They may answer an earlier turn.
-  void Hold(std::size_t expert, const SampleCount& count, std::uint64_t new_unknowns) {
-    held_[expert] += static_cast<double>(count.samples);
-    held_unknowns_[expert] += static_cast<double>(count.unknowns);
-    held_new_[expert] += static_cast<double>(new_unknowns);
-  }
+  /// Sums of an expert came, over samples that it did not have: they are held. They may answer an
+  /// earlier turn.
+  void Hold(std::size_t expert, const HeldSums& came);
   /// A step ended in which the clients learnt from so many samples more, which are in the sums of
   /// its turn. After Hold.
   void Learnt(const SampleCount& fresh);
@@ -54,6 +60,8 @@ class GramSchedule {
   /// What was closed over so many samples is part of the model; with it came the mean of the
   /// clients' weights. The smaller sizes of its kernel have what it has, if it has more.
   void Opened(std::size_t expert, double samples, std::span<const double> weights);
+  /// Nobody may see what was closed: it has disclosed nothing.
+  void Refused(std::size_t expert, double new_unknowns);
   /// What the next step asks for, upwards. To be called once per step.
   std::vector<std::uint32_t> NextTurn();
 
@@ -69,7 +77,7 @@ class GramSchedule {
 
   /// What is held, and what is asked for besides the turn. If nothing is, Load knows it all.
   bool AnyHeld() const;
-  static std::size_t HeldSize(const GramGrid& grid) { return 4 * grid.experts(); }
+  static std::size_t HeldSize(const GramGrid& grid) { return 6 * grid.experts(); }
   void SaveHeld(std::span<double> saved) const;
   void LoadHeld(std::span<const double> saved);
 
@@ -100,10 +108,12 @@ class GramSchedule {
   double released_ = 0;       // unknowns of all samples in closed sums
   std::vector<double> held_;  // per expert: samples
   std::vector<double> held_unknowns_;
-  std::vector<double> held_new_;  // unknowns that were in no sum before
-  std::vector<double> samples_;   // per expert: in its released sums
-  std::vector<double> tokens_;    // per expert: what is left of those of samples it lacks
-  std::vector<double> weights_;   // per expert: the mean over the clients, when it was last heard
+  std::vector<double> held_new_;      // unknowns that were in no sum before
+  std::vector<double> held_clients_;  // at least so many
+  std::vector<double> held_largest_;  // samples of one client, at most
+  std::vector<double> samples_;       // per expert: in its released sums
+  std::vector<double> tokens_;        // per expert: what is left of those of samples it lacks
+  std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
 };
 
 }  // namespace polykern

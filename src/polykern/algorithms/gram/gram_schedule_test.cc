@@ -38,7 +38,8 @@ class Played {
       numbers += static_cast<double>(grid_.NumbersOf(expert));
       const double lacks = learnt_ - schedule.Samples(expert) - schedule.Held(expert);
       const double fresh = expert == Smallest(grid_, turn) ? learnt_ - reach_ : 0;
-      schedule.Hold(expert, Counts(lacks, unknowns_each), Counts(fresh, unknowns_each).unknowns);
+      schedule.Hold(expert,
+                    {Counts(lacks, unknowns_each), Counts(fresh, unknowns_each).unknowns, 1});
     }
     if (!turn.empty()) reach_ = learnt_;
     steps.push_back(static_cast<double>(samples * unknowns_each));
@@ -242,7 +243,7 @@ TEST(GramSchedule, GoesOnWithTheSameTurnsAfterAStop) {
   for (int step = 0; step < 40; ++step) {
     for (GramSchedule* schedule : {&whole.schedule, &again}) {
       for (const std::uint32_t expert : whole.turn) {
-        schedule->Hold(expert, Counts(37 * (step + 1), 9), 37 * 9);
+        schedule->Hold(expert, {Counts(37 * (step + 1), 9), 37 * 9, 1});
       }
       schedule->Learnt({37, 333});
       for (const std::size_t expert : grid.SmallestFirst()) {
@@ -272,7 +273,8 @@ class SeldomThere {
       ++learnt_[k];
       for (const std::uint32_t expert : turn) {
         const double fresh = expert == Smallest(grid_, turn) ? learnt_[k] - reach_[k] : 0;
-        schedule.Hold(expert, Counts(learnt_[k] - sent_[k][expert], 9), Counts(fresh, 9).unknowns);
+        schedule.Hold(expert,
+                      {Counts(learnt_[k] - sent_[k][expert], 9), Counts(fresh, 9).unknowns, 1});
         sent_[k][expert] = learnt_[k];
       }
       if (!turn.empty()) reach_[k] = learnt_[k];
@@ -345,15 +347,15 @@ TEST(GramSchedule, KeepsASumOpenUntilItsSamplesCanPay) {
 TEST(GramSchedule, ReleasesLateSumsWhenTheyCanPay) {
   const GramGrid grid(2, 21);
   GramSchedule schedule(grid, {});
-  schedule.Hold(0, {31, 310}, 310);
+  schedule.Hold(0, {{31, 310}, 310, 1});
   schedule.Learnt({1000, 10000});
   EXPECT_FALSE(schedule.Close(0)) << "too few";
-  schedule.Hold(0, {1, 10}, 10);
+  schedule.Hold(0, {{1, 10}, 10, 1});
   EXPECT_TRUE(schedule.Close(0));
   schedule.Opened(0, 32, Even(grid));
-  schedule.Hold(0, {500, 5000}, 5000);
+  schedule.Hold(0, {{500, 5000}, 5000, 1});
   EXPECT_FALSE(schedule.Close(0)) << "it has no tokens yet";
-  schedule.Hold(2, {100, 1000}, 1000);
+  schedule.Hold(2, {{100, 1000}, 1000, 1});
   EXPECT_FALSE(schedule.Close(2)) << "half of 1000 unknowns do not pay for 952 numbers";
 }
 
@@ -361,11 +363,40 @@ TEST(GramSchedule, CountsOnNoSampleThatIsNotInAnySum) {
   const GramGrid grid(2, 5);  // 68 numbers in a sum
   GramSchedule schedule(grid, {});
   schedule.Learnt({1000, 10000});  // most of their clients stay away
-  schedule.Hold(0, {32, 140}, 140);
+  schedule.Hold(0, {{32, 140}, 140, 1});
   EXPECT_TRUE(schedule.Close(0));
-  schedule.Hold(1, {32, 140}, 130);
+  schedule.Hold(1, {{32, 140}, 130, 1});
   EXPECT_FALSE(schedule.Close(1)) << "136 numbers, and 270 unknowns";
-  schedule.Hold(1, {1, 4}, 2);
+  schedule.Hold(1, {{1, 4}, 2, 1});
+  EXPECT_TRUE(schedule.Close(1));
+}
+
+TEST(GramSchedule, ReleasesNothingThatIsMostlyOfOneClient) {
+  const GramGrid grid(2, 5);
+  GramSchedule schedule(grid, {.least_clients = 2});
+  schedule.Learnt({1000, 10000});
+  schedule.Hold(0, {{100, 1000}, 1000, 1, 100 * 100});
+  EXPECT_FALSE(schedule.Close(0)) << "it is of one client";
+  schedule.Hold(0, {{20, 200}, 200, 2, 200});
+  EXPECT_FALSE(schedule.Close(0)) << "the others have 20 samples";
+  schedule.Hold(0, {{40, 400}, 400, 40, 40});
+  EXPECT_TRUE(schedule.Close(0));
+  GramSchedule alone(grid, {});
+  alone.Learnt({1000, 10000});
+  alone.Hold(0, {{100, 1000}, 1000, 1, 100 * 100});
+  EXPECT_TRUE(alone.Close(0)) << "if one client is enough";
+}
+
+TEST(GramSchedule, TakesBackWhatNobodySaw) {
+  const GramGrid grid(2, 5);  // 68 numbers in a sum
+  GramSchedule schedule(grid, {});
+  schedule.Learnt({1000, 10000});
+  schedule.Hold(0, {{32, 140}, 140, 1});
+  EXPECT_TRUE(schedule.Close(0));
+  schedule.Refused(0, 140);
+  schedule.Hold(1, {{32, 140}, 130, 1});
+  EXPECT_FALSE(schedule.Close(1)) << "the first 140 unknowns are in no sum";
+  schedule.Hold(1, {{2, 6}, 6, 1});
   EXPECT_TRUE(schedule.Close(1));
 }
 

@@ -46,7 +46,7 @@ class GramServer final : public Server {
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
     for (std::size_t e = 0; e < experts_.size(); ++e) {
       const GramSum came = all.Take(e);
-      schedule_.Hold(e, came.count, came.new_unknowns);
+      schedule_.Hold(e, {came.count, came.new_unknowns, came.messages, came.squares});
       experts_[e].held.Add(came);
     }
     schedule_.Learnt(all.fresh());
@@ -135,7 +135,8 @@ class GramServer final : public Server {
     if (!closing_) return;
     for (const Release& release : releases_) {
       saved.push_back(static_cast<double>(release.kind));
-      GramSum{release.messages, release.count, 0, release.sums, release.contributions}.Save(saved);
+      GramSum{release.messages, release.count, 0, 0, release.sums, release.contributions}.Save(
+          saved);
     }
     saved.push_back(-1);  // that is all
   }
@@ -192,7 +193,12 @@ class GramServer final : public Server {
     std::ranges::transform(release.sums, sums_.begin(), [](std::int64_t sum) {
       return static_cast<double>(sum) * GramGrid::kUnit;
     });
-    if (!release.refusal.empty()) return Discard(release, release.refusal);
+    if (!release.refusal.empty()) {
+      std::uint64_t new_unknowns = 0;
+      for (const Contribution& each : release.contributions) new_unknowns += each.new_unknowns;
+      schedule_.Refused(e, static_cast<double>(new_unknowns));
+      return Discard(release, release.refusal);
+    }
     if (!CanBe(width, sums_, samples)) {
       return Discard(release, "no samples have such sums, so one of " +
                                   std::to_string(release.messages) + " messages has wrong ones");

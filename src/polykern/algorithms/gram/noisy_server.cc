@@ -61,7 +61,8 @@ class NoisyGramServer final : public Server {
     saved.insert(saved.end(), broadcast_.model.begin(), broadcast_.model.end());
     held_.Save(saved);
     for (const Release& release : releases_) {
-      GramSum{release.messages, release.count, 0, release.sums, release.contributions}.Save(saved);
+      GramSum{release.messages, release.count, 0, 0, release.sums, release.contributions}.Save(
+          saved);
     }
     return saved;
   }

@@ -27,6 +27,11 @@ GramGrid GridOf(const AlgorithmDefinition& definition) {
   return {bank.kernels(), bank.features()};
 }
 
+double LeastClients(const AlgorithmOptions& options) {
+  const bool masked = options.masking != Masking::kNone;
+  return std::max(static_cast<double>(options.least_clients), masked ? 2.0 : 1.0);
+}
+
 class PofGram final : public Algorithm {
  public:
   explicit PofGram(AlgorithmDefinition made_from)
@@ -87,7 +92,8 @@ class PofGram final : public Algorithm {
                 .schedule = {.budget = static_cast<double>(options.budget),
                              .burst = static_cast<double>(options.burst),
                              .disclosure = options.disclosure,
-                             .exploration = options.exploration.value_or(kGramExploration)},
+                             .exploration = options.exploration.value_or(kGramExploration),
+                             .least_clients = LeastClients(options)},
                 .expected = {problem.clients, problem.clients * (1 + problem.dimension)}});
   }
   std::unique_ptr<CohortStep> NewCpuStep() const override;

@@ -157,8 +157,9 @@ class SlowPofGram {
           return grid_.SizeOf(each);
         }) == e;
         const std::uint64_t first_sent = tells ? learnt_[k] - reach_[k] : 0;
-        schedule_.Hold(e, {samples, samples * (1 + twin::kDimension)},
-                       first_sent * (1 + twin::kDimension));
+        schedule_.Hold(
+            e,
+            {{samples, samples * (1 + twin::kDimension)}, first_sent * (1 + twin::kDimension), 1});
         pending_[k][e].clear();
         if (grid_.HasSmaller(e)) pending_[k][e - 1].clear();
       }

@@ -34,7 +34,7 @@ AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t
       algorithm(MakeAlgorithm(what)),
       clients(*algorithm, client, 1),
       buffer(what.problem.dimension, algorithm->kept_samples()),
-      round(*algorithm),
+      round(*algorithm, CpuEngine(), masks),
       score(1, algorithm->experts()),
       keeps_samples(algorithm->kept_samples() > 0) {
   round.ReadFrom(buffer);
@@ -69,6 +69,17 @@ std::string AgentRounds::Take(const Welcome& welcome) {
                           "; update the older side");
   }
   Meet(welcome);
+  if (!learning_ && learner_->configuration.options.masking != Masking::kNone) {
+    try {
+      if (reports_) {
+        throw Error(OptionName("report") +
+                    " tells the server what masks are there to hide: leave it out");
+      }
+      learner_->masks.Use(mask_identity_, welcome.helper_key, learner_->configuration);
+    } catch (const Error& error) {
+      throw WrongFederation(error);
+    }
+  }
   if (learning_) {
     server_has_ranges_ = welcome.has_ranges;
     return server_has_ranges_ ? "" : ranges_;
@@ -158,10 +169,12 @@ void AgentRounds::Apply(const ModelChange& change) {
   finished_ = change.finished;
 }
 
-/// A step is answered once; and where late updates count, the last one must be on the server's
-/// disk: so each of them is, whoever is killed.
+/// A step is answered once, and not before it is known how to mask the answer; and where late
+/// updates count, the last one must be on the server's disk: so each of them is, whoever is killed.
 bool AgentRounds::MayAnswer(const Broadcast& model) const {
-  return model.step >= state_.next_step && (!uses_late_ || uncounted_ >= state_.next_step);
+  const bool masked = learner_->configuration.options.masking != Masking::kNone;
+  return model.step >= state_.next_step && (!uses_late_ || uncounted_ >= state_.next_step) &&
+         (!masked || learner_->masks.ready());
 }
 
 AgentPrediction AgentRounds::Predict(std::span<const float> x) {

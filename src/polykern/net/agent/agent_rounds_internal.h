@@ -16,6 +16,7 @@
 #include "polykern/federation/sample_buffer.h"
 #include "polykern/io/input_position.h"
 #include "polykern/net/agent/agent.h"
+#include "polykern/net/agent/agent_masks.h"
 #include "polykern/net/agent/agent_state.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/wire.h"
@@ -47,6 +48,12 @@ class AgentRounds {
   /// same coverage. Throws Error unless 0 < coverage < 1.
   void Cover(double coverage);
 
+  /// What it masks its messages with, in federations that want that; else it cannot take part in
+  /// them.
+  void Mask(MaskIdentity own) { mask_identity_ = std::move(own); }
+  /// It tells the server things that masks are there to hide.
+  void RefuseMasks() { reports_ = true; }
+
   // What the server says. All throw Error for what does not fit; the model stays what it was then.
 
   /// Returns the update that has to be sent again, or the ranges; empty: none. There is no model
@@ -60,7 +67,9 @@ class AgentRounds {
   // What the agent does.
 
   /// What it tells the server first.
-  Hello hello() const { return {kProtocolVersion, state_.next_step}; }
+  Hello hello() const {
+    return {kProtocolVersion, state_.next_step, mask_identity_ ? mask_identity_->signed_key : ""};
+  }
 
   /// The federation while its ranges are learnt; null: it has them, or nobody knows it.
   const FederationConfiguration* learning_ranges() const {
@@ -112,6 +121,7 @@ class AgentRounds {
     std::unique_ptr<Algorithm> algorithm;
     Clients clients;
     SampleBuffer buffer;
+    AgentMasks masks;
     ClientRound round;
     Scoreboard score;
     bool keeps_samples;
@@ -130,6 +140,8 @@ class AgentRounds {
   void Score(double f, double y);
 
   AgentState state_;
+  std::optional<MaskIdentity> mask_identity_;
+  bool reports_ = false;
   std::optional<Learner> learner_;
   std::optional<FederationConfiguration> learning_;  // while ranges are
   std::string ranges_;                               // of this client, encoded; empty: not told yet

@@ -369,8 +369,10 @@ TEST_F(AHelper, EndsConnectionsThatBreakTheRules) {
   EXPECT_THAT(ending(hello, hello).reason, HasSubstr("second hello"));
   HelperQuestion early{.id = 1, .release = TestRequest(0)};
   EXPECT_THAT(ending(Encode(early), "").reason, HasSubstr("before the hello"));
+  // It may still be writing when the connection ends.
   EXPECT_THAT(ending(hello, std::string(LongestToHelper(kClients.size()) + 1, 'x')).reason,
-              HasSubstr("a message of more than"));
+              testing::AnyOf(HasSubstr("a message of more than"), HasSubstr("Broken pipe"),
+                             HasSubstr("reset by peer")));
   const Ending old = ending(Encode(HelperHello{.version = 9, .federation = kTestFederation}), "");
   EXPECT_EQ(old.kind, Ending::Kind::kVersion);
   EXPECT_THAT(old.reason, HasSubstr("update the older one"));

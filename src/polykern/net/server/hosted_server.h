@@ -8,6 +8,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/helper/helper_opener.h"
 #include "polykern/net/server/metrics_server.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/server/server.h"
@@ -24,8 +25,9 @@ struct HostedServerOptions {
   RoundsOptions rounds = {};                ///< their observer is the log
   ServerOptions server = {};
   ServerLogOptions log = {};
-  std::string metrics = {};               ///< see MetricsServer; empty: none
-  std::string version = {};               ///< of polykern, for whoever looks
+  std::string helper = {};   ///< HOST:PORT of who takes masks off; needed where there are some
+  std::string metrics = {};  ///< see MetricsServer; empty: none
+  std::string version = {};  ///< of polykern, for whoever looks
   OptionSpelling spelling = KeySpelling;  ///< of options in ServerView::trouble
 };
 
@@ -37,6 +39,7 @@ struct HostedServerOptions {
 class HostedServer {
  public:
   explicit HostedServer(const HostedServerOptions& options);
+  ~HostedServer();
 
   /// HOST:PORT, with the port it got.
   std::string address() const { return server_.address(); }
@@ -52,6 +55,7 @@ class HostedServer {
   const std::unique_ptr<Algorithm> algorithm_;
   const std::unique_ptr<Store> store_;
   ServerLog log_;
+  const std::unique_ptr<HelperOpener> opener_;  // null: nothing is masked
   Rounds rounds_;
   const FederationServer server_;
   std::optional<MetricsServer> metrics_;

@@ -51,12 +51,12 @@ std::optional<Ending> PublishedModel::Refusal(std::uint32_t version) {
 }
 
 std::string PublishedModel::WelcomeTo(std::uint64_t client, std::uint64_t next_step, bool uses_late,
-                                      bool has_ranges) const {
+                                      bool has_ranges, const std::string& helper_key) const {
   std::vector<std::uint32_t> all(shape_.blocks);
   std::iota(all.begin(), all.end(), 0U);
   Welcome welcome{
       kProtocolVersion, client,    configuration_, TakeBlocks(shape_, published_, std::move(all)),
-      next_step,        uses_late, has_ranges};
+      next_step,        uses_late, has_ranges,     helper_key};
   welcome.model.finished = finished();
   welcome.model.counted = shape_.sums.empty() ? 0 : next_step;
   return Encode(welcome);

@@ -22,6 +22,7 @@ class PublishedModel {
                  std::uint64_t steps, Broadcast first);
 
   std::uint64_t step() const { return published_.step; }
+  std::uint64_t releases() const { return published_.releases; }
   bool finished() const { return steps_ > 0 && published_.step >= steps_; }
 
   /// What the federation is, told with every welcome.
@@ -33,9 +34,9 @@ class PublishedModel {
   static std::optional<Ending> Refusal(std::uint32_t version);
 
   /// All of the model. `next_step`: after the last one of the client's that is on the disk;
-  /// `has_ranges`: as in Welcome.
+  /// `has_ranges` and `helper_key`: as in Welcome.
   std::string WelcomeTo(std::uint64_t client, std::uint64_t next_step, bool uses_late,
-                        bool has_ranges = false) const;
+                        bool has_ranges = false, const std::string& helper_key = {}) const;
   /// What a client does not have whose model is that of an earlier step; encoded once for all.
   std::shared_ptr<const std::string> ChangeSince(std::uint64_t step);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/server/release_opener.h"
 
 namespace polykern {
 namespace {
@@ -23,12 +24,25 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
   Coordinator coordinator(algorithm, contents.clients.size());
   store.CheckRoom(coordinator.Save().size());
   if (options.uses_late()) coordinator.TakeLateUpdates();
+  if (options.opener != nullptr) coordinator.TakeMasked();
   std::vector<std::uint64_t> next_steps;
   for (const StoredClient& client : contents.clients) next_steps.push_back(client.next_step);
   if (const auto& newest = contents.newest) {
     coordinator.Load(newest->steps, newest->state, next_steps);
   }
   return coordinator;
+}
+
+/// Why a client cannot take part where messages are masked.
+std::optional<Ending> MaskRefusal(const RoundsOptions& options, const std::string& name,
+                                  const Hello& hello) {
+  if (options.opener == nullptr) return {};
+  try {
+    options.opener->AddKey(name, hello.mask_key);
+  } catch (const Error& error) {
+    return Ending{Ending::Kind::kRefused, error.what()};
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,7 +59,13 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
                  coordinator_.broadcast()),
       ranges_(RangesToLearn(options, contents.configuration)),
       members_(options_, contents.clients, published_.step()),
-      keeps_samples_(algorithm.kept_samples() > 0) {
+      keeps_samples_(algorithm.kept_samples() > 0),
+      no_helper_key_(options.opener != nullptr && options.opener->ClientsNeed().empty()) {
+  if (!coordinator_.releases().empty()) {  // it was stopped before their masks were off
+    phase_ = Phase::kOpening;
+    closed_.steps = coordinator_.broadcast().step;
+    resumed_opening_ = has_work_ = true;
+  }
   std::vector<std::string> added;
   for (std::size_t k = contents.clients.size(); k < members_.size(); ++k) {
     added.push_back(members_[k].name);
@@ -58,10 +78,12 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
 
 SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_ptr<Peer> peer,
                        Time now) {
+  const std::optional<Ending> unmasked = MaskRefusal(options_, name, hello);
   const Locked locked(*this);
   const SessionId session = links_.Open(std::move(peer), published_.step());
   Link& link = *links_.Find(session);
   std::optional<Ending> refusal = PublishedModel::Refusal(hello.version);
+  if (!refusal) refusal = unmasked;
   if (!refusal) refusal = members_.Refusal(name, now);
   if (refusal) {
     ++counts_.refused;
@@ -103,7 +125,9 @@ void Rounds::Receive(SessionId session, Updates updates, Time now) {
     }
     // Then nobody has anything to send before the step is written, and its last sender's thread is
     // as good as the writer's. It tells the others sooner: a transport's own threads send faster.
-    complete = !options_.uses_late() && members_.IsComplete() && IsStepDue(now);
+    // But it must not wait for masks to come off.
+    complete = !options_.uses_late() && options_.opener == nullptr && members_.IsComplete() &&
+               IsStepDue(now);
     if (!complete) SignalIfDue(now);
   }
   if (complete) Commit(now);
@@ -126,7 +150,7 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
   const std::uint64_t number = *link.client;
   const std::uint64_t step = updates.step;
   const bool late =
-      step < published_.step() || (step == published_.step() && phase_ == Phase::kWriting);
+      step < published_.step() || (step == published_.step() && phase_ != Phase::kCollecting);
   const bool dropped = late && (!options_.uses_late() || published_.finished());
   const bool duplicate = !dropped && step < members_[number].next_step;
   if (ranges_) throw BrokenRule(Rule::kStep, "there are no steps before the ranges are learnt");
@@ -200,11 +224,12 @@ Outgoing Rounds::Take(SessionId session) {
   if (link->ending) return {nullptr, link->ending};
   if (!link->welcomed) {
     const Member& member = members_[*link->client];
-    if (!member.stored) return {};
+    if (!MayWelcome(member)) return {};
     link->welcomed = true;
     link->sent = published_.step();
     return sent(published_.WelcomeTo(*link->client, member.stored_next_step, options_.uses_late(),
-                                     ranges_ && ranges_->Has(*link->client)));
+                                     ranges_ && ranges_->Has(*link->client),
+                                     options_.opener ? options_.opener->ClientsNeed() : ""));
   }
   if (const auto counted = std::exchange(link->counted, {})) {
     return sent(Encode(Verdict{*counted, true}));
@@ -242,9 +267,13 @@ void Rounds::Commit(Time now) {
   Locked locked(*this);
   if (committing_) return;
   committing_ = true;
+  WelcomeThoseWhoWait();
   for (;;) {
     if (IsStepDue(now)) EndStep();
-    if (!writer_.Due(now)) break;
+    if (!writer_.Due(now)) {
+      if (phase_ == Phase::kOpening && OpenNext(locked)) continue;
+      break;
+    }
     locked.Release();
     const WriteResult result = writer_.Write(now);
     locked.Reacquire();
@@ -262,7 +291,7 @@ void Rounds::EndStep() {
   }
   try {
     coordinator_.Commit();
-    for (const std::string& what : coordinator_.discarded()) Log("", "discarded", what);
+    LogDiscarded();
   } catch (const Error& error) {
     counts_.failure = error;
     return;
@@ -272,13 +301,66 @@ void Rounds::EndStep() {
                members_.EndCollecting(), first_answer_});
 }
 
+/// One of the sums that are closed. False: not yet, or all is lost.
+bool Rounds::OpenNext(Locked& locked) {
+  Release release = coordinator_.releases()[opened_];  // others may come and go meanwhile
+  std::vector<std::string> names;
+  for (const Contribution& each : release.contributions) {
+    names.push_back(members_[each.client].name);
+  }
+  locked.Release();
+  const std::string trouble = options_.opener->Open(release, names);
+  locked.Reacquire();
+  counts_.trouble = trouble;
+  if (!trouble.empty()) return false;
+  coordinator_.releases()[opened_++] = std::move(release);
+  if (opened_ < coordinator_.releases().size()) return true;
+  opened_ = 0;
+  try {
+    coordinator_.Open();
+  } catch (const Error& error) {
+    counts_.failure = error;
+    return false;
+  }
+  LogDiscarded();
+  phase_ = Phase::kWriting;
+  closed_.opened = true;
+  closed_.state = coordinator_.Save();
+  writer_.End(std::exchange(closed_, {}));
+  return true;
+}
+
+void Rounds::LogDiscarded() {
+  for (const std::string& what : coordinator_.discarded()) {
+    ++counts_.discarded;
+    Log("", "discarded", what);
+  }
+}
+
+/// Nobody gets a model that may be another one in a moment, or cannot answer it.
+bool Rounds::MayWelcome(const Member& member) const {
+  return member.stored && !resumed_opening_ && !no_helper_key_;
+}
+
+void Rounds::WelcomeThoseWhoWait() {
+  if (options_.opener == nullptr) return;
+  const bool had_none = std::exchange(no_helper_key_, options_.opener->ClientsNeed().empty());
+  if (had_none && !no_helper_key_) links_.WakeClients();
+}
+
 void Rounds::TakeIn(const WriteResult& result) {
   counts_.trouble = result.trouble;
   if (result.failure) counts_.failure = result.failure;
   for (const Member& member : members_.MarkStored(result.clients)) {
     if (member.session) links_.Wake(*links_.Find(*member.session));
   }
-  if (result.step) Publish(*result.step);
+  if (result.step && !coordinator_.releases().empty()) {
+    phase_ = Phase::kOpening;
+    closed_ = *result.step;
+    closed_.state.clear();
+  } else if (result.step) {
+    Publish(*result.step);
+  }
   if (result.configuration) Publish(*result.configuration);
 }
 
@@ -288,6 +370,7 @@ void Rounds::Publish(const EndedStep& step) {
     options_.observer->StepEnded(step.steps, step.counted.size(), step.first_answer);
   }
   published_.Publish(coordinator_.broadcast());
+  resumed_opening_ = false;
   members_.BeginStep(step.steps, step.counted);
   if (options_.uses_late()) {  // else the next model says as much
     for (const CountedUpdate& update : step.counted) {
@@ -310,6 +393,7 @@ RoundsStatus Rounds::status() const {
   RoundsStatus status = counts_;
   status.step = published_.step();
   status.finished = published_.finished();
+  status.releases = published_.releases();
   status.learns_ranges = ranges_.has_value();
   status.answered = ranges_ ? ranges_->size() : counted_.size();
   members_.Describe(status);

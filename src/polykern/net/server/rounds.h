@@ -33,11 +33,12 @@ namespace polykern {
 /// A federation that learns its ranges begins with them: when those of a quorum are here, as with a
 /// step, they take their place in the store's configuration, and everybody is welcomed once more.
 ///
-/// A step has phases: it collects updates, and is written. A thread of the caller's writes: it
-/// waits in WaitForWork and calls Commit. Other calls queue work for it, and nobody waits for a
-/// disk while holding the mutex. Any thread may call anything. Nothing here throws after the
-/// constructor: what a client does wrong is answered to it, and `failure` says when the store
-/// fails.
+/// A step has phases: it collects updates, and is written; of masked sums that are due then, it is
+/// written that nothing joins them any more, their masks are taken off, and the model is written. A
+/// thread of the caller's writes: it waits in WaitForWork and calls Commit. Other calls queue work
+/// for it, and nobody waits for a disk while holding the mutex. Any thread may call anything.
+/// Nothing here throws after the constructor: what a client does wrong is answered to it, and
+/// `failure` says when the store fails.
 class Rounds {
  public:
   using Time = RoundsTime;
@@ -92,11 +93,11 @@ class Rounds {
   RoundsStatus status() const;
 
  private:
-  /// What a step is about; another phase, such as one in which clients release what they masked,
-  /// comes between the two.
+  /// What a step is about. From its end on the coordinator is a step ahead.
   enum class Phase {
     kCollecting,  ///< updates, or ranges before the first step
-    kWriting,     ///< has ended, is not known to be on the disk: the coordinator is a step ahead
+    kWriting,     ///< has ended, is not known to be on the disk
+    kOpening,     ///< is on the disk, with closed sums whose masks are not off yet
   };
   class Locked;
 
@@ -114,6 +115,10 @@ class Rounds {
   bool IsStepDue(Time now) const;
   void SignalIfDue(Time now);
   void EndStep();
+  bool OpenNext(Locked& locked);
+  void LogDiscarded();
+  bool MayWelcome(const Member& member) const;
+  void WelcomeThoseWhoWait();
   void TakeIn(const WriteResult& result);
   void Publish(const EndedStep& step);
   void Publish(const StoreConfiguration& configuration);
@@ -133,6 +138,10 @@ class Rounds {
   const bool keeps_samples_;  // clients must know whether what they sent counted
   Links links_;
   Phase phase_ = Phase::kCollecting;
+  EndedStep closed_;                    // while its sums are opened: all but its state
+  std::size_t opened_ = 0;              // of these sums
+  bool resumed_opening_ = false;        // nobody has a model yet
+  bool no_helper_key_;                  // nobody can be welcomed without it
   std::vector<CountedUpdate> counted_;  // in the open step
   Time first_answer_{};                 // when the first of these came, or of the ranges
   std::uint64_t ahead_ = 0;             // the first step that nobody has answered, as clients say

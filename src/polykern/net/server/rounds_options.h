@@ -37,6 +37,8 @@ class RoundsObserver {
   virtual void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) = 0;
 };
 
+class ReleaseOpener;
+
 struct RoundsOptions {
   Quorum quorum = {};
   /// After a step's first update, the step ends when a quorum has answered and either everybody
@@ -60,6 +62,8 @@ struct RoundsOptions {
   std::size_t most_violations = 5;        ///< so many, and a client is sent away
   std::chrono::milliseconds ban{60'000};  ///< for so long
   RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
+  /// Of masked messages; null: they are plain. Must outlive the rounds.
+  ReleaseOpener* opener = nullptr;
 
   bool uses_late() const { return use_late || asynchronous; }
   Busy RetryWindow(const std::string& reason) const;

@@ -31,7 +31,9 @@ struct RoundsStatus {
   std::map<std::string, std::uint64_t> rejected_for = {};  ///< by NameOf
   std::uint64_t refused = 0;                               ///< connections
   std::uint64_t clipped = 0;                               ///< labels outside their range
-  std::size_t reporting = 0;                               ///< clients that have reported
+  std::uint64_t releases = 0;                              ///< of sums, ever
+  std::uint64_t discarded = 0;  ///< of these since it began: that nobody may see, or that cannot be
+  std::size_t reporting = 0;    ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
   /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the

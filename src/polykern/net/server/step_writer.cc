@@ -21,7 +21,11 @@ StoreBatch BatchOf(const std::vector<std::string>& clients, const std::optional<
                    const std::vector<StoredEvent>& events) {
   StoreBatch batch{.clients = clients, .events = events};
   if (configuration) batch.configuration = &*configuration;
-  if (step) batch.step = StepCommit{step->steps, step->state, step->counted, step->rejected};
+  if (step && step->opened) {
+    batch.step = StepCommit{step->steps, step->state, {}};
+  } else if (step) {
+    batch.step = StepCommit{step->steps, step->state, step->counted, step->rejected};
+  }
   return batch;
 }
 

@@ -21,6 +21,7 @@ struct EndedStep {
   std::vector<CountedUpdate> counted;
   std::vector<Rejections> rejected;
   RoundsTime first_answer{};
+  bool opened = false;  ///< it was written before its sums were opened: only the state is new
 };
 
 /// What StepWriter::Write has written.

@@ -21,7 +21,7 @@ struct CommitStatements {
   explicit CommitStatements(Database& d)
       : insert_step(d, "INSERT INTO step VALUES(?, ?, ?)"),
         delete_state(d, "DELETE FROM state WHERE steps < ?"),
-        insert_state(d, "INSERT INTO state VALUES(?, ?, ?)"),
+        insert_state(d, "INSERT OR REPLACE INTO state VALUES(?, ?, ?)"),
         accept(d,
                "UPDATE client SET accepted = accepted + 1, last_seen = ?2, answered = ?3 "
                "WHERE number = ?1"),
@@ -145,13 +145,15 @@ class SqliteStore final : public Store {
   }
 
   void WriteStep(const StepCommit& step, std::int64_t now) {
-    assert(step.steps > steps_);
+    assert(step.steps >= steps_);
     const std::int64_t steps = Signed(step.steps);
     const auto bytes = std::as_bytes(step.state);
     const auto sum = Sha256(bytes);
-    sql_.insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
-    // The newest two stay: this one and the one before.
-    sql_.delete_state.Bind(1, Signed(steps_)).Run();
+    if (step.steps > steps_) {
+      sql_.insert_step.Bind(1, steps).Bind(2, Signed(step.counted.size())).Bind(3, now).Run();
+      // The newest two stay: this one and the one before.
+      sql_.delete_state.Bind(1, Signed(steps_)).Run();
+    }
     sql_.insert_state.Bind(1, steps).Bind(2, std::span<const std::byte>(sum)).Bind(3, bytes).Run();
     for (const CountedUpdate& update : step.counted) {
       assert(update.step < step.steps);

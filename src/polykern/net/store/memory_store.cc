@@ -76,9 +76,11 @@ class MemoryStore final : public Store {
   };
 
   void WriteStep(const StepCommit& step, std::int64_t now) {
-    assert(!newest_ || step.steps > newest_->steps);
+    assert(!newest_ || step.steps >= newest_->steps);
+    if (!newest_ || step.steps > newest_->steps) {
+      steps_.push_back({step.steps, step.counted.size(), now});
+    }
     newest_ = ResumePoint{step.steps, {step.state.begin(), step.state.end()}};
-    steps_.push_back({step.steps, step.counted.size(), now});
     if (steps_.size() > kKeptRecords) steps_.pop_front();
     for (const CountedUpdate& update : step.counted) {
       assert(update.step < step.steps);

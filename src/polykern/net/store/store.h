@@ -65,7 +65,9 @@ struct CountedUpdate {
 };
 
 struct StepCommit {
-  std::uint64_t steps = 0;                    ///< committed with this one: more than before
+  /// Committed with this one: more than before. Or as many as before: then the state takes the
+  /// place of the newest one, and nothing else is given.
+  std::uint64_t steps = 0;
   std::span<const double> state;              ///< Coordinator::Save after it
   std::span<const CountedUpdate> counted;     ///< those in it; of a client: later and later steps
   std::span<const Rejections> rejected = {};  ///< since the last commit

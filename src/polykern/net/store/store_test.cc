@@ -90,6 +90,25 @@ TEST_P(EveryStore, GivesBackTheNewestStep) {
   EXPECT_GT(clients[2].first_seen, 0);
 }
 
+TEST_P(EveryStore, TakesAnotherStateForItsNewestStep) {
+  EnrolIn(*store_, {"a"});
+  CommitTo(*store_, 1, {0});
+  CommitTo(*store_, 2, {0});
+  const auto opened = StateOf(7);
+  store_->Write({.step = StepCommit{.steps = 2, .state = opened, .counted = {}}});
+  Reopen();
+  StoreContents contents = store_->Contents();
+  EXPECT_EQ(contents.newest->steps, 2U);
+  EXPECT_EQ(contents.newest->state, opened);
+  EXPECT_EQ(contents.step_records, 2U);
+  EXPECT_EQ(contents.participants, 1U);
+  EXPECT_EQ(contents.clients[0].accepted, 2U);
+  CommitTo(*store_, 3, {0});
+  contents = store_->Contents();
+  EXPECT_EQ(contents.newest->steps, 3U);
+  EXPECT_EQ(contents.step_records, 3U);
+}
+
 TEST_P(EveryStore, WritesClientsAStepAndEventsAtOnce) {
   const std::vector<std::string> names = {"a", "b"};
   const auto state = StateOf(1);
