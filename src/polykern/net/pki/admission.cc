@@ -56,15 +56,24 @@ StorePtr MakeTrust(const std::string& authority) {
   return trust;
 }
 
-void AddRevocations(X509_STORE* trust, const std::string& revocations) {
-  const CrlPtr crl = ParseCrl(revocations);
-  if (crl == nullptr || X509_STORE_add_crl(trust, crl.get()) != 1 ||
-      X509_STORE_set_flags(trust, X509_V_FLAG_CRL_CHECK) != 1) {
-    throw Error("the authority's revocation list cannot be used");
-  }
+// X509_V_OK, or what is wrong.
+
+/// Not OpenSSL's own look at a list, which verifies the list's signature each time.
+int JudgeByList(X509_CRL* revocations, X509* peer) {
+  X509_REVOKED* entry = nullptr;
+  if (X509_CRL_get0_by_cert(revocations, &entry, peer) != 0) return X509_V_ERR_CERT_REVOKED;
+  const ASN1_TIME* const next = X509_CRL_get0_nextUpdate(revocations);
+  return next != nullptr && X509_cmp_current_time(next) < 0 ? X509_V_ERR_CRL_HAS_EXPIRED
+                                                            : X509_V_OK;
 }
 
-/// X509_V_OK, or what is wrong.
+/// TLS looked when the connection began, which may be long ago.
+int JudgeByTime(const X509* peer) {
+  if (X509_cmp_current_time(X509_get0_notAfter(peer)) < 0) return X509_V_ERR_CERT_HAS_EXPIRED;
+  return X509_cmp_current_time(X509_get0_notBefore(peer)) > 0 ? X509_V_ERR_CERT_NOT_YET_VALID
+                                                              : X509_V_OK;
+}
+
 int Verify(X509_STORE* trust, X509* peer) {
   const ContextPtr context(X509_STORE_CTX_new());
   if (context == nullptr || X509_STORE_CTX_init(context.get(), trust, peer, nullptr) != 1) {
@@ -80,27 +89,27 @@ const char* Owner(Role role) {
                                  : "a helper's";
 }
 
-AdmissionResult Judge(X509_STORE* trust, const std::string& certificate, Role role) {
+/// `trust` may be null, if TLS has verified it, and so may `revocations`.
+AdmissionResult Judge(X509* peer, X509_STORE* trust, X509_CRL* revocations, Role role) {
   AdmissionResult result;
-  const CertificatePtr peer = ParseCertificate(certificate);
-  ERR_clear_error();
   if (peer == nullptr) {
     result.reason = "the peer shows no certificate that can be read";
     return result;
   }
-  result.serial = SerialText(X509_get0_serialNumber(peer.get()));
-  const int code = Verify(trust, peer.get());
+  result.serial = SerialText(X509_get0_serialNumber(peer));
+  int code = trust == nullptr ? JudgeByTime(peer) : Verify(trust, peer);
+  if (code == X509_V_OK && revocations != nullptr) code = JudgeByList(revocations, peer);
   ERR_clear_error();
-  const std::string name = CommonName(peer.get());
+  const std::string name = CommonName(peer);
   if (code != X509_V_OK) {
     result.reason = Words(code);
-  } else if (!HasRole(peer.get(), role)) {
+  } else if (!HasRole(peer, role)) {
     result.reason = std::string("the certificate is not ") + Owner(role);
   } else if (role == Role::kServer ? name != kServerName : !IsClientName(name)) {
     result.reason = std::string("the certificate's common name is not ") + Owner(role) + " name";
   } else {
     result.name = name;
-    result.valid_until = SecondsOf(X509_get0_notAfter(peer.get()));
+    result.valid_until = SecondsOf(X509_get0_notAfter(peer));
   }
   return result;
 }
@@ -109,7 +118,7 @@ AdmissionResult Judge(X509_STORE* trust, const std::string& certificate, Role ro
 
 AdmissionResult CheckCertificate(const std::string& certificate, Role role,
                                  const std::string& authority) {
-  return Judge(MakeTrust(authority).get(), certificate, role);
+  return Judge(ParseCertificate(certificate).get(), MakeTrust(authority).get(), nullptr, role);
 }
 
 struct Admission::Lists {
@@ -119,6 +128,7 @@ struct Admission::Lists {
 
   std::mutex mutex;  // for all that follows
   StorePtr trust;
+  CrlPtr revocations;
   FileMark mark;
   std::string trouble;
   bool fresh = false;
@@ -127,9 +137,7 @@ struct Admission::Lists {
     mark = MarkOf(revocations_path);  // before reading: a list that comes meanwhile is seen later
     const std::string text = ReadWholeFile(revocations_path);
     ReadRevocationList(text, authority, revocations_path);  // is it ours?
-    StorePtr fresh_trust = MakeTrust(authority);
-    AddRevocations(fresh_trust.get(), text);
-    trust = std::move(fresh_trust);
+    revocations = ParseCrl(text);
   }
 
   void LoadIfNew() {
@@ -150,6 +158,7 @@ Admission::Admission(std::string authority_path, std::string revocations_path)
   lists_->revocations_path = std::move(revocations_path);
   lists_->authority = ReadWholeFile(lists_->authority_path);
   ReadCertificate(lists_->authority, lists_->authority_path);
+  lists_->trust = MakeTrust(lists_->authority);
   lists_->Load();
 }
 
@@ -158,7 +167,14 @@ Admission::~Admission() = default;
 AdmissionResult Admission::Check(const std::string& certificate, Role role) {
   const std::lock_guard lock(lists_->mutex);
   lists_->LoadIfNew();
-  return Judge(lists_->trust.get(), certificate, role);
+  return Judge(ParseCertificate(certificate).get(), lists_->trust.get(), lists_->revocations.get(),
+               role);
+}
+
+AdmissionResult Admission::CheckVerified(const std::shared_ptr<X509>& certificate) {
+  const std::lock_guard lock(lists_->mutex);
+  lists_->LoadIfNew();
+  return Judge(certificate.get(), nullptr, lists_->revocations.get(), Role::kClient);
 }
 
 bool Admission::Refresh() {

@@ -7,6 +7,8 @@
 
 #include "polykern/net/pki/role.h"
 
+using X509 = struct x509_st;
+
 namespace polykern {
 
 /// Whether a peer may come in, and as whom.
@@ -42,6 +44,9 @@ class Admission {
   /// Judges a peer's certificate (PEM): read the newest list; signed by our authority for this
   /// role, within its time, not revoked, with a proper name.
   AdmissionResult Check(const std::string& certificate, Role role = Role::kClient);
+  /// The same, of a client's certificate that TLS has verified to be our authority's: its signature
+  /// is not verified again. Null: there is none.
+  AdmissionResult CheckVerified(const std::shared_ptr<X509>& certificate);
 
   /// Looks whether there is a new list; true if one came into force since the last call, so that
   /// peers which are in already should be checked again. Costs a look at the file's times.

@@ -11,6 +11,7 @@
 #include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/net/pki/openssl_internal.h"
 
 namespace polykern {
 namespace {
@@ -130,6 +131,25 @@ TEST_F(AdmissionTo, IsJudgedWithoutAListByWhoHasNone) {
               HasSubstr("expired"));
   EXPECT_THAT(MessageOf([&] { CheckCertificate(certificate, Role::kClient, "nonsense"); }),
               HasSubstr("the authority's certificate: holds no certificate"));
+}
+
+TEST_F(AdmissionTo, JudgesWhatTlsHasVerifiedByTimeListRoleAndName) {
+  const std::string a = Certificate("a");
+  Admission door(paths.certificate, paths.revocations);
+  const auto judge = [&](const std::string& certificate) {
+    return door.CheckVerified({ParseCertificate(certificate).release(), X509_free});
+  };
+  EXPECT_EQ(judge(a).name, "a");
+  EXPECT_GT(judge(a).valid_until, now);
+  const auto made = [&](const std::string& name, const Validity& valid) {
+    return MakeClientCertificate(Authority(), MakeKey(), name, valid);
+  };
+  EXPECT_THAT(judge(made("a", {now - 100, now - 2})).reason, HasSubstr("expired"));
+  EXPECT_THAT(judge(made("a", {now + 100, now + 200})).reason, HasSubstr("not valid yet"));
+  EXPECT_THAT(judge(ReadWholeFile(paths.server_certificate)).reason, HasSubstr("not a client's"));
+  EXPECT_THAT(door.CheckVerified(nullptr).reason, HasSubstr("no certificate"));
+  RevokeClient(pki, "a");
+  EXPECT_EQ(judge(a).reason, "the certificate is revoked");
 }
 
 TEST_F(AdmissionTo, RefusesACertificateSignedByAClient) {

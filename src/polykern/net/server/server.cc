@@ -246,14 +246,14 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   /// A client of an old version is named.
   std::string WhoTried(const ServerCall& call, const Ending& ending) {
     if (ending.kind != Kind::kVersion || !admission_) return {};
-    const AdmissionResult who = admission_->Check(call.PeerCertificate());
+    const AdmissionResult who = admission_->CheckVerified(call.Peer());
     return who.good() ? " (" + who.name + ": update it)" : "";
   }
 
   AdmissionResult WhoIs(ServerCall& call, const std::string& name) {
     if (admission_) {
-      call.certificate = call.PeerCertificate();
-      return admission_->Check(call.certificate);
+      call.certificate = call.Peer();
+      return admission_->CheckVerified(call.certificate);
     }
     if (IsClientName(name)) return {.name = name};
     return {.reason = std::string("a client must say its name in ") + kNameField};
@@ -310,7 +310,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
 
   /// Unless its certificate is still good.
   void PutOut(ServerCall& call, Rounds::Time now) {
-    const AdmissionResult result = admission_->Check(call.certificate);
+    const AdmissionResult result = admission_->CheckVerified(call.certificate);
     if (result.good()) return;
     rounds_.Expel(call.who.name, result.reason, now);
     call.EndSoon({Kind::kRefused, result.reason});

@@ -46,11 +46,11 @@ class ServerCall final : public WebSocket::Handler,
   /// It lives until the connection ends, whoever else holds it.
   void Start(WebSocket::Socket socket, const TlsContext& tls, const WebSocketOptions& options);
 
-  /// PEM; empty: none was shown.
-  std::string PeerCertificate() const { return connection_->PeerCertificate(); }
+  /// Its certificate; null: none was shown.
+  std::shared_ptr<X509> Peer() const { return connection_->Peer(); }
   /// What the doorkeeper found out, before anybody else sees the call.
   AdmissionResult who = {};
-  std::string certificate = {};
+  std::shared_ptr<X509> certificate = {};  // which TLS has as well
 
   // One of these follows Opened.
 

@@ -46,8 +46,10 @@ TlsContext MakeContext(const SSL_METHOD* method, const std::string& authority, c
                              SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(c, 0);
+  // No chain beside the certificate: the other side has the authority's, and OpenSSL would look for
+  // it, and verify it, with every handshake.
   SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
   // A read returns after each record of TLS's own, so that a flood of them is seen.
   SSL_CTX_clear_mode(c, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(c, 1);  // one system call instead of two for a record
@@ -93,6 +95,8 @@ TlsContext MakeServerTls(const KeyPair& own, const std::string& authority, Role 
   const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
   Require(SSL_CTX_add_client_CA(context.get(), root.get()) == 1);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);
+  Require(X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_X509_STRICT) ==
+          1);
   return context;
 }
 
@@ -202,6 +206,11 @@ std::string TlsSocket::WhyTlsFailed() const {
   }
   const char* const text = ERR_reason_error_string(code);
   return std::string("TLS failed: ") + (text == nullptr ? "for an unknown reason" : text);
+}
+
+std::shared_ptr<X509> TlsSocket::Peer() const {
+  if (tls_ == nullptr) return nullptr;
+  return {SSL_get1_peer_certificate(tls_.get()), X509_free};
 }
 
 std::string TlsSocket::PeerCertificate() const {

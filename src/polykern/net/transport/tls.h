@@ -9,6 +9,7 @@
 #include "polykern/net/transport/frames.h"
 
 using SSL = struct ssl_st;
+using X509 = struct x509_st;
 using SSL_CTX = struct ssl_ctx_st;
 
 namespace polykern {
@@ -56,6 +57,8 @@ class TlsSocket {
   const std::string& error() const { return error_; }
   /// The other side's certificate as PEM; empty: none.
   std::string PeerCertificate() const;
+  /// The same as TLS has it; null: none.
+  std::shared_ptr<X509> Peer() const;
   /// The other side wants HTTP/2, as polykern before 0.2 did.
   bool WantsHttp2() const;
 

@@ -74,6 +74,7 @@ class WebSocket final : public Loop::Member, public std::enable_shared_from_this
 
   /// PEM; empty: none.
   std::string PeerCertificate() const { return tls_.PeerCertificate(); }
+  std::shared_ptr<X509> Peer() const { return tls_.Peer(); }
 
   void Tick(Loop::Clock::time_point now) override;
   void Drop() override { Finish({Ending::Kind::kStopping, "this side stops"}); }
