@@ -344,6 +344,7 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   if (options.notices) data.notices = NoticesOf(table, columns, target, options, data);
   ScaleRows(table, inputs, target, options, data);
   data.ahead = options.derived.ahead;
+  data.lags = options.derived.lags.size();
   if (data.ahead > 1) LeaveOutFirstRows(data.ahead - 1, data.order);
   if (options.table.missing == MissingPolicy::kImpute) ImputeRows(table, data);
   return data;

@@ -57,6 +57,7 @@ struct Dataset {
   RowOrder order;         ///< the rows of every client, as it sees them; empty without clients
   std::size_t ahead = 1;  ///< DerivedInputs::ahead; the first rows of a client have no inputs then,
                           ///< and are not in the order
+  std::size_t lags = 0;   ///< past labels among the inputs of a row
   std::vector<std::string> feature_names;  ///< of columns, then those of derived inputs
   std::string target_name;
   std::vector<std::string> site_names;  ///< at least one

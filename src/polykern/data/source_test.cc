@@ -294,6 +294,7 @@ TEST(Source, PredictsAheadFromInputsAndLabelsOfThen) {
   const Source source = OpenSource(options);
   ASSERT_EQ(source.stream->steps(), 3U);
   EXPECT_EQ(source.stream->ahead(), 3U);
+  EXPECT_EQ(source.stream->samples_per_row(), 2U);
   EXPECT_EQ(source.stream->clients(), 2U);
   EXPECT_EQ(source.stream->TimeOf(0), "2026-11-16 02:00");
   SampleBlock block;

@@ -30,6 +30,9 @@ class Stream {
   /// the label must be predicted.
   virtual std::size_t ahead() const { return 1; }
 
+  /// Samples that a row of the data enters: its own, and as a past label those of later steps.
+  virtual std::size_t samples_per_row() const { return 1; }
+
   /// The site (group) of a client, for reports; sites are numbered from 0.
   virtual std::size_t SiteOf(std::size_t client) const = 0;
   virtual std::span<const std::string> site_names() const = 0;

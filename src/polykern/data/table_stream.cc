@@ -53,6 +53,7 @@ std::unique_ptr<const Stream> TableStream::Only(std::size_t first, std::size_t c
   rows->dimension = data_->dimension;
   rows->scale = data_->scale;
   rows->ahead = data_->ahead;
+  rows->lags = data_->lags;
   std::vector<std::uint32_t> index;
   for (std::size_t step = 0; step < steps_; ++step) {
     for (std::size_t client = first; client < first + count; ++client) {

@@ -28,6 +28,7 @@ class TableStream : public Stream {
   std::size_t steps() const override { return steps_; }
   std::size_t dimension() const override { return data_->dimension; }
   std::size_t ahead() const override { return data_->ahead; }
+  std::size_t samples_per_row() const override { return 1 + data_->lags; }
   std::size_t SiteOf(std::size_t client) const override { return site_of_[client]; }
   std::span<const std::string> site_names() const override { return site_names_; }
   std::string ClientName(std::size_t client) const override;

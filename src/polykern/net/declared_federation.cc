@@ -183,6 +183,18 @@ void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
   if (scales != f.ScalesLabels()) f.labels = scales ? "range" : "none";
 }
 
+/// Nobody may be promised what does not happen.
+void CheckPrivacy(const DeclaredFederation& declared, const FederationConfiguration& f) {
+  if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
+      f.algorithm != "pof-gram") {
+    throw Error(f.algorithm +
+                " cannot be masked: its clients do not send sums over samples; pof-gram's do");
+  }
+  if (f.options.epsilon > 0 && UsesOption(f.algorithm, *FindOption("epsilon"))) {
+    throw Error(OptionName("epsilon") + " works in simulations (polykern run) alone so far");
+  }
+}
+
 }  // namespace
 
 FederationConfiguration Complete(const DeclaredFederation& declared,
@@ -193,11 +205,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
   f.algorithm = declared.algorithm.value_or(f.algorithm);
   SetOptions(declared, f);
   CheckAlgorithm(f.algorithm, f.options);
-  if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
-      f.algorithm != "pof-gram") {
-    throw Error(f.algorithm +
-                " cannot be masked: its clients do not send sums over samples; pof-gram's do");
-  }
+  CheckPrivacy(declared, f);
   if (!stored) f.scaling = declared.ranges.empty() ? "none" : "range";
   f.scaling = declared.scaling.value_or(f.scaling);
   SetMadeInputs(declared, f);

@@ -51,6 +51,17 @@ TEST(ADeclaredFederation, IsWhatIsSaidAndDefaultsForTheRest) {
   EXPECT_EQ(Complete(Wind(), {}, 500).problem.horizon, 500U);
 }
 
+TEST(ADeclaredFederation, DoesNotPromiseNoiseThatNobodyAdds) {
+  DeclaredFederation wind = Wind();
+  wind.options = {{"epsilon", "1"}};
+  EXPECT_EQ(Complete(wind, {}, 0).algorithm, "pof-newton") << "which does not use it";
+  wind.algorithm = "pof-gram";
+  EXPECT_THAT([&] { Complete(wind, {}, 0); },
+              ThrowsMessage<Error>(HasSubstr("works in simulations (polykern run) alone so far")));
+  wind.options["epsilon"] = "none";
+  EXPECT_EQ(Complete(wind, {}, 0).options.epsilon, 0);
+}
+
 TEST(ADeclaredFederation, TakesFromTheStoreWhateverIsNotSaid) {
   const FederationConfiguration stored = Complete(Wind(), {}, 500);
   EXPECT_EQ(ToTexts(Complete({}, stored, 0)), ToTexts(stored));

@@ -14,6 +14,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
+#include "polykern/privacy/noise_opener.h"
 #include "polykern/results/repetition.h"
 #include "polykern/sim/kept_repetitions.h"
 #include "polykern/sim/ranks/rank_groups.h"
@@ -66,6 +67,7 @@ class Execution {
       algorithms_.push_back(MakeFor(row, stream, options.seed, 0));
       const ModelShape& shape = algorithms_.back()->shape();
       CheckBudget(row, shape, shape.update_size());
+      MakeNoiseOpener(*algorithms_.back(), stream.samples_per_row());  // complains now, if at all
     }
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     threads_ = options.threads == 0 ? std::max<std::size_t>(1, cores / ranks_.local_size())

@@ -35,6 +35,9 @@ std::vector<Row> EveryRow() {
     if (!UsesOption(name, *FindOption("forgetting"))) continue;
     row.options.forgetting = kAutoForgetting;
     rows.push_back(row);
+    if (!UsesOption(name, *FindOption("epsilon"))) continue;
+    row.options.epsilon = 8;
+    rows.push_back(row);
   }
   return rows;
 }

@@ -171,6 +171,9 @@ TEST(Experiment, RefusesABadRowBeforeTheFirstStep) {
   Row bad = RowOf(52);
   const auto run = [&] { RunExperiment(fleet, {RowOf(1), bad}, {}, progress); };
   EXPECT_THAT(run, testing::ThrowsMessage<Error>(HasSubstr("kernels_per_upload is 52")));
+  bad = Named("pof-gram");
+  bad.options.epsilon = 1e-3;
+  EXPECT_THAT(run, testing::ThrowsMessage<Error>(HasSubstr("epsilon is too small")));
   EXPECT_EQ(progress.steps_done, 0U);
 }
 

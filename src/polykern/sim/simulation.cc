@@ -10,6 +10,7 @@
 
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
+#include "polykern/privacy/noise_opener.h"
 #include "polykern/sim/fingerprint_internal.h"
 #include "polykern/sim/intervals_internal.h"
 #include "polykern/sim/ranks/communicator.h"
@@ -66,6 +67,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       alone_(RunAlone()),
       ranks_(options.ranks != nullptr ? *options.ranks : *alone_),
       masks_(MasksOf(algorithm, stream, options)),
+      noise_(MakeNoiseOpener(algorithm, stream.samples_per_row())),
       coordinator_(algorithm, clients.size(), workers.size(),
                    clients.size() > 0 ? clients.Id(0) : 0),
       scores_(clients.size(), algorithm.experts()),
@@ -80,6 +82,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
         .ReadFrom(*histories_.back());
   }
   if (masks_) coordinator_.TakeMasked();
+  if (noise_) coordinator_.LetCallerOpen();
   if (stream.clients() > algorithm.most_clients()) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
                 std::to_string(algorithm.most_clients()) + " fit into one step; lower " +
@@ -305,7 +308,10 @@ void Simulation::Commit() {
   if (!relay_) {
     coordinator_.Commit(participants, run);
     if (coordinator_.releases().empty()) return;
-    for (Release& release : coordinator_.releases()) masks_->opener.Open(release);
+    for (Release& release : coordinator_.releases()) {
+      if (masks_) masks_->opener.Open(release);
+      if (noise_) noise_->Open(release);  // with ranks, each of them adds the same
+    }
     coordinator_.Open();
     return;
   }

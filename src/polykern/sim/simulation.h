@@ -21,6 +21,7 @@
 namespace polykern {
 
 class Communicator;
+class NoiseOpener;
 class SimulatedMasks;
 class StreamHistory;
 class UpdateRelay;
@@ -54,7 +55,8 @@ class Simulation {
     const Engine* engine = &CpuEngine();  ///< that takes the clients through their rounds
   };
 
-  /// Throws Error for more clients than exact sums hold, and for masks and ranks together.
+  /// Throws Error for more clients than exact sums hold, for masks and ranks together, and for
+  /// more noise than there is.
   /// Everything passed in must outlive the simulation. `clients`, all of the stream's or this
   /// rank's, is changed by every step; pass it on to another simulation to carry weights over.
   Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients, Workers& workers,
@@ -132,6 +134,7 @@ class Simulation {
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
   std::unique_ptr<SimulatedMasks> masks_;  // null: messages are plain
+  std::unique_ptr<NoiseOpener> noise_;     // null: sums are released as they are
   Coordinator coordinator_;
   std::unique_ptr<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
   Scoreboard scores_;

@@ -7,6 +7,7 @@
 
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
+#include "polykern/privacy/noise_opener.h"
 #include "polykern/sim/fingerprint_internal.h"
 #include "polykern/sim/intervals_internal.h"
 #include "polykern/sim/ranks/communicator.h"
@@ -145,6 +146,7 @@ std::uint64_t Simulation::Fingerprint(bool with_model) const {
 
 std::vector<double> Simulation::Save() const {
   const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
+  const std::vector<double> noise = noise_ ? noise_->Save() : std::vector<double>();
   std::vector<double> saved = {number(step()),
                                number(fingerprint_ >> 32),
                                number(fingerprint_ & UINT32_MAX),
@@ -152,7 +154,8 @@ std::vector<double> Simulation::Save() const {
                                number(traffic_.up_numbers),
                                number(traffic_.up_bytes),
                                number(traffic_.down_bytes),
-                               number(traffic_.largest_up)};
+                               number(traffic_.largest_up),
+                               number(noise.size())};
   const auto append = [&](const std::vector<double>& part) {
     saved.insert(saved.end(), part.begin(), part.end());
   };
@@ -162,6 +165,7 @@ std::vector<double> Simulation::Save() const {
   append(clients_.Save());
   append(scores_.Save());
   append(step_coverage_);
+  append(noise);
   for (const ClientIntervals& own : intervals_) own.AppendTo(saved);
   for (const Forecast& made : forecasts_) {
     saved.insert(saved.end(), {made.f, made.radius.value_or(std::nan(""))});
@@ -170,19 +174,21 @@ std::vector<double> Simulation::Save() const {
 }
 
 void Simulation::Load(std::span<const double> saved) {
-  constexpr std::size_t kHead = 8;
+  constexpr std::size_t kHead = 9;
   const auto fail = [] { throw Error("a saved simulation does not fit: it has other settings"); };
   if (saved.size() < kHead) fail();
   const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
   const std::uint64_t step = whole(0);
+  const std::uint64_t noise = whole(8);
+  if (step > saved.size() || noise > (noise_ ? saved.size() : 0)) fail();
   const std::size_t state = clients_.Save().size();
   const std::size_t scores = scores_.Save().size();
   const std::size_t steps = options_.coverage ? step : 0;
   const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
   // The model's size may change from step to step: its Load knows.
   const std::size_t others =
-      kHead + 2 * step + state + scores + steps + intervals + 2 * forecasts_.size();
-  if (step > saved.size() || saved.size() < others) fail();
+      kHead + 2 * step + state + scores + steps + intervals + 2 * forecasts_.size() + noise;
+  if (saved.size() < others) fail();
   const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
   const auto take = [&](std::size_t count) {
@@ -200,6 +206,8 @@ void Simulation::Load(std::span<const double> saved) {
   scores_.Load(take(scores));
   const auto coverage = take(steps);
   step_coverage_.assign(coverage.begin(), coverage.end());
+  const auto noisy_sums = take(noise);
+  if (noise_) noise_->Load(noisy_sums);
   for (ClientIntervals& own : intervals_) own.Load(take(ClientIntervals::kNumbers));
   for (Forecast& made : forecasts_) {
     const auto numbers = take(2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,12 +101,9 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsOfClientsThatChooseHowToForg
   }
 }
 
-class StoppedSimulation : public testing::TestWithParam<std::string_view> {
- protected:
-  static void Run(const Fixture& f);
-};
+class StoppedSimulation : public testing::TestWithParam<std::string_view> {};
 
-void StoppedSimulation::Run(const Fixture& f) {
+void ExpectTheSameBitsAfterAStop(const Fixture& f) {
   Workers workers(2);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation whole(*f.algorithm, f.fleet, clients, workers, f.options);
@@ -129,12 +127,12 @@ void StoppedSimulation::Run(const Fixture& f) {
 TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
   Fixture f;
   f.Use(GetParam());
-  Run(f);
+  ExpectTheSameBitsAfterAStop(f);
   if (std::ranges::count(kForgetful, GetParam()) == 0) return;
   f.Use(GetParam(), kAutoForgetting);
-  Run(f);
+  ExpectTheSameBitsAfterAStop(f);
   f.options.participation = 0.05;  // pof-gram's sums wait for more
-  Run(f);
+  ExpectTheSameBitsAfterAStop(f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, StoppedSimulation,
@@ -167,6 +165,68 @@ TEST(Simulation, HasTheSameBitsWithMasks) {
   EXPECT_EQ(BitsOf(masking.Save()), BitsOf(clients.Save()));
   EXPECT_GT(hidden.traffic().up_bytes, plain.traffic().up_bytes);
   EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
+}
+
+/// pof-gram with noise, its federated expert alone.
+Fixture NoisyFixture(double epsilon, std::size_t releases = 64, Masking masking = Masking::kNone) {
+  Fixture f;
+  AlgorithmOptions settings;
+  settings.epsilon = epsilon;
+  settings.releases = releases;
+  settings.masking = masking;
+  settings.experts = Experts::kFederated;
+  f.algorithm = MakeAlgorithm("pof-gram", settings, {f.fleet.dimension(), f.fleet.steps(), 5});
+  return f;
+}
+
+TEST(NoisySimulation, HasTheSameBitsForAnyNumberOfThreadsAndWithMasks) {
+  const Fixture f = NoisyFixture(1);
+  const Bits alone = RunOn(f, 1);
+  EXPECT_EQ(RunOn(f, 3), alone);
+  const Fixture masked = NoisyFixture(1, 64, Masking::kHelper);
+  const std::size_t predictions = f.fleet.clients() * f.fleet.steps();
+  Bits hidden = RunOn(masked, 2);
+  EXPECT_EQ(hidden.back(), alone.back()) << "fingerprints";
+  hidden.resize(predictions);
+  EXPECT_EQ(hidden, Bits(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(predictions)));
+}
+
+TEST(NoisySimulation, ThatWasStoppedResumesWithTheSameBits) {
+  ExpectTheSameBitsAfterAStop(NoisyFixture(1));
+}
+
+double LastErrors(const Fixture& f) {
+  Workers workers(2);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  while (!simulation.done()) simulation.Step();
+  const auto last = simulation.step_mse().last(8);
+  return std::accumulate(last.begin(), last.end(), 0.0) / 8;
+}
+
+TEST(NoisySimulation, IsBetterWithLessPrivacy) {
+  const double hardly = LastErrors(NoisyFixture(1e4));
+  const double little = LastErrors(NoisyFixture(8));
+  const double much = LastErrors(NoisyFixture(0.5));
+  EXPECT_LT(hardly, little);
+  EXPECT_LT(little, much);
+  EXPECT_LT(hardly, 0.5 * much);
+}
+
+TEST(NoisySimulation, KeepsPredictingWhenItsReleasesAreSpent) {
+  const Fixture f = NoisyFixture(8, 2);
+  Workers workers(2);
+  Clients clients(*f.algorithm, 0, f.fleet.clients());
+  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
+  while (simulation.broadcast().releases < 2) simulation.Step();
+  const std::vector<float> model = simulation.broadcast().model;
+  const auto sent = simulation.traffic().up_numbers;
+  EXPECT_GT(sent, 0U);
+  while (!simulation.done()) simulation.Step();
+  EXPECT_EQ(simulation.broadcast().releases, 2U);
+  EXPECT_EQ(simulation.broadcast().model, model);
+  EXPECT_EQ(simulation.traffic().up_numbers, sent);
+  EXPECT_TRUE(std::isfinite(simulation.step_mse().back()));
 }
 
 TEST(Simulation, CountsLossesAsSentAndWeightsAsReceived) {
