@@ -1,4 +1,4 @@
-"""docs/operations.md tells the truth: its six commands make a federation that predicts well."""
+"""docs/operations.md tells the truth: its six commands, and its ten with masks, make federations that predict well."""
 
 import json
 import math
@@ -6,20 +6,24 @@ import pathlib
 import random
 import re
 import shlex
+import signal
 import subprocess
 
+import pytest
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/operations.md"
-NAMES = ["station-1", "station-2"]
 ROWS = 150
 
 
-def six_commands():
-    """As words, by the command's name."""
-    part = re.search(r"## Six commands\n(.*?)\n## ", OPERATIONS.read_text(), re.S)[1].replace("\\\n", " ")
-    commands = [shlex.split(line.split(" < ")[0])[1:] for line in re.findall(r"^    (polykern .*)$", part, re.M)]
-    assert [words[0] for words in commands] == ["pki", "pki", "pki", "serve", "join", "join"]
-    return commands
+def shown(heading):
+    """The commands and the output in a part of the page, a line each."""
+    part = re.search(rf"\n##+ {heading}\n(.*?)\n##+ ", OPERATIONS.read_text(), re.S)[1].replace("\\\n", " ")
+    return re.findall(r"^    (.*)$", part, re.M)
+
+
+def commands(heading):
+    """As words."""
+    return [shlex.split(line.split(" < ")[0])[1:] for line in shown(heading) if line.startswith("polykern ")]
 
 
 def power(wind):
@@ -35,32 +39,80 @@ def replaced(words, **options):
     return words
 
 
-def test_the_six_commands_predict_a_turbines_power(federation):
-    f = federation("local", clients=1, steps=1)  # a folder, and processes that end with the test
-    (f.folder / "pki").rename(f.folder / "other")
-    init, *issue, serve, _, _ = six_commands()
-    f.do(*replaced(init, server="127.0.0.1"))
+def value(words, option):
+    return words[words.index(option) + 1]
+
+
+class Page:
+    """A federation that is made by the commands of a page, all on this machine."""
+
+    def __init__(self, federation):
+        self.f = federation("local", clients=1, steps=1)  # a folder, and processes that end with the test
+        (self.f.folder / "pki").rename(self.f.folder / "other")
+
+    def listen(self, words, name):
+        """Starts a server or helper; returns its process, its port and the two lines that it says."""
+        process = self.f.start(replaced(words, listen="127.0.0.1:0"), name, stdout=subprocess.PIPE)
+        said = [process.stdout.readline().rstrip("\n") for _ in range(2)]
+        found = re.match(r"listening on 127\.0\.0\.1:(\d+): ", said[0])
+        assert found, (self.f.folder / f"{name}.log").read_text()
+        return process, found[1], said
+
+    def join(self, joins, port):
+        """Runs the clients to the end of their samples; returns how far they are off in the last 50."""
+        labels, agents = [], []
+        for k, words in enumerate(joins):
+            chance = random.Random(k)
+            rows = [(chance.uniform(0, 20), chance.uniform(-10, 30)) for _ in range(ROWS)]
+            labels.append([power(wind) for wind, _ in rows])
+            lines = [f"{wind},{heat},{label}\n" for (wind, heat), label in zip(rows, labels[k])]
+            (self.f.folder / f"samples-{k}.csv").write_text("wind,heat,power\n" + "".join(lines))
+            words = replaced(words, server=f"127.0.0.1:{port}", certificates=f"pki/clients/{value(words, '--certificates')}")
+            with open(self.f.folder / f"samples-{k}.csv") as samples, open(self.f.folder / f"{k}.out", "w") as out:
+                agents.append(self.f.start([*words, "--give-up", "60"], f"agent-{k}", stdin=samples, stdout=out))
+        squares = []
+        for k, agent in enumerate(agents):
+            assert agent.wait(120) == 0, (self.f.folder / f"agent-{k}.log").read_text()
+            made = [json.loads(line)["prediction"] for line in (self.f.folder / f"{k}.out").read_text().splitlines()]
+            squares += [(a - b) ** 2 for a, b in zip(made[-50:], labels[k][-50:])]
+        assert len(squares) == 50 * len(joins)
+        return math.sqrt(sum(squares) / len(squares))
+
+
+@pytest.fixture
+def page(federation):
+    return Page(federation)
+
+
+def test_the_six_commands_predict_a_turbines_power(page):
+    init, *issue, serve, first, second = commands("Six commands")
+    assert [words[:2] for words in [init, *issue]] == [["pki", "init"], ["pki", "issue"], ["pki", "issue"]]
+    page.f.do(*replaced(init, server="127.0.0.1"))
     for words in issue:
-        f.do(*words)
+        page.f.do(*words)
     # Who comes first may not go on alone, so that the bits are the same each time.
-    f.server = f.start([*replaced(serve, listen="127.0.0.1:0"), "--clients", ",".join(NAMES)], "server",
-                       stdout=subprocess.PIPE)
-    port = re.match(r"listening on 127\.0\.0\.1:(\d+): pof-gram", f.server.stdout.readline())[1]
-    labels, agents = [], []
-    for k, words in enumerate(six_commands()[-2:]):
-        chance = random.Random(k)
-        rows = [(chance.uniform(0, 20), chance.uniform(-10, 30)) for _ in range(ROWS)]
-        labels.append([power(wind) for wind, _ in rows])
-        lines = [f"{wind},{heat},{label}\n" for (wind, heat), label in zip(rows, labels[k])]
-        (f.folder / f"samples-{k}.csv").write_text("wind,heat,power\n" + "".join(lines))
-        words = replaced(words, server=f"127.0.0.1:{port}", certificates=f"pki/clients/{NAMES[k]}")
-        with open(f.folder / f"samples-{k}.csv") as samples, open(f.folder / f"{k}.out", "w") as out:
-            agents.append(f.start([*words, "--give-up", "60"], f"agent-{k}", stdin=samples, stdout=out))
-    squares = []
-    for k, agent in enumerate(agents):
-        assert agent.wait(120) == 0, (f.folder / f"agent-{k}.log").read_text()
-        made = [json.loads(line)["prediction"] for line in (f.folder / f"{k}.out").read_text().splitlines()]
-        squares += [(a - b) ** 2 for a, b in zip(made[-50:], labels[k][-50:])]
-    assert len(squares) == 100
-    off = math.sqrt(sum(squares) / len(squares))
-    assert off <= 40, off  # of 3000
+    _, port, said = page.listen([*serve, "--clients", "station-1,station-2"], "server")
+    assert ": pof-gram," in said[0]
+    assert page.join([first, second], port) <= 40  # of 3000
+
+
+def test_ten_commands_make_a_federation_whose_server_sees_sums_alone(page):
+    made = commands("Ten commands")
+    assert len(made) <= 10
+    init, *issue, issue_helper, helper, serve = made[:-3]
+    page.f.do(*replaced(init, server="127.0.0.1"))
+    for words in issue:
+        page.f.do(*words)
+    page.f.do(*replaced(issue_helper, host="127.0.0.1"))
+    helper, helper_port, helper_said = page.listen(replaced(helper, certificates="pki/helpers/helper"), "helper")
+    _, port, said = page.listen(replaced(serve, helper=f"127.0.0.1:{helper_port}"), "server")
+    for line in helper_said + said:
+        line = line.replace(f"127.0.0.1:{helper_port}", "0.0.0.0:7434").replace(f"127.0.0.1:{port}", "0.0.0.0:7433")
+        assert line in shown("Ten commands")
+    assert page.join(made[-3:], port) <= 40  # of 3000
+
+    helper.send_signal(signal.SIGTERM)
+    assert helper.wait(10) == 0
+    answers = re.findall(r"helper answered: (release .*)", (page.f.folder / "helper.log").read_text())
+    # The page's lines, but for their times.
+    assert answers == [line.split("helper answered: ")[1] for line in shown("Ten commands") if "helper answered: " in line]

@@ -65,7 +65,7 @@ void ExecuteHelper(HelperCommandOptions o) {
 
   ServerLog log({.text = o.log == "none" ? "" : o.log, .audit = {}});
   HelperServer helper(o.server, [&log](const std::string& event, const std::string& detail) {
-    log.Event("", event, detail);
+    log.Event("helper", event, detail);
   });
   std::cout
       << "listening on " << helper.address() << ": " << helper.name() << ", helper of "
@@ -80,7 +80,7 @@ void ExecuteHelper(HelperCommandOptions o) {
     if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
     if (const auto failure = helper.failure()) throw *failure;
     const std::string trouble = helper.trouble();
-    if (trouble != told) log.Event("", trouble.empty() ? "recovered" : "trouble", trouble);
+    if (trouble != told) log.Event("helper", trouble.empty() ? "recovered" : "trouble", trouble);
     told = trouble;
   }
   const HelperCounts counts = helper.counts();

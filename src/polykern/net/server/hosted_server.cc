@@ -20,7 +20,11 @@ bool IsMasked(const HostedServerOptions& options) {
 }
 
 /// Before a store is made.
-void CheckMasking(const HostedServerOptions& options) {
+void CheckPrivacy(const HostedServerOptions& options) {
+  if (options.federation.options.epsilon > 0) {
+    throw Error(OptionName("epsilon") +
+                " is not for real federations yet: nobody would add the noise; leave it out");
+  }
   if (!IsMasked(options)) {
     if (options.helper.empty()) return;
     throw Error(OptionName("helper") + " has no effect: nothing is masked; add " +
@@ -61,7 +65,7 @@ HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(options),
       began_(std::chrono::steady_clock::now()),
       algorithm_(MakeAlgorithm(options.federation, options.rounds.roster.size())),
-      store_((CheckListen(options.server), CheckMasking(options),
+      store_((CheckListen(options.server), CheckPrivacy(options),
               OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
       opener_(NewOpener(options, algorithm_->shape())),
