@@ -163,8 +163,8 @@ def test_absent_clients_and_late_updates_are_masked_as_well(masked):
     ([*MASKED, "--helper", "127.0.0.1:1", "--mode", "async"], "--mode async does not go with --masking"),
     ([*MASKED, "--helper", "127.0.0.1:1", "--insecure"], "--masking needs certificates"),
     (["--helper", "127.0.0.1:1"], "--helper has no effect"),
-    (["--epsilon", "1"], "--epsilon is not for real federations yet"),
-    ([*MASKED, "--helper", "127.0.0.1:1", "--epsilon", "1"], "--epsilon is not for real federations yet"),
+    (["--epsilon", "1"], "--epsilon works in simulations (polykern run) alone so far"),
+    ([*MASKED, "--helper", "127.0.0.1:1", "--epsilon", "1"], "--epsilon works in simulations (polykern run) alone so far"),
     ([*MASKED, "--columns", "a,b", "--learn-ranges", "10"], "--learn-ranges does not go with --masking"),
 ])
 def test_what_would_leak_beside_masks_is_refused(federation, options, said):

@@ -20,11 +20,7 @@ bool IsMasked(const HostedServerOptions& options) {
 }
 
 /// Before a store is made.
-void CheckPrivacy(const HostedServerOptions& options) {
-  if (options.federation.options.epsilon > 0) {
-    throw Error(OptionName("epsilon") +
-                " is not for real federations yet: nobody would add the noise; leave it out");
-  }
+void CheckMasking(const HostedServerOptions& options) {
   if (!IsMasked(options)) {
     if (options.helper.empty()) return;
     throw Error(OptionName("helper") + " has no effect: nothing is masked; add " +
@@ -65,7 +61,7 @@ HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(options),
       began_(std::chrono::steady_clock::now()),
       algorithm_(MakeAlgorithm(options.federation, options.rounds.roster.size())),
-      store_((CheckListen(options.server), CheckPrivacy(options),
+      store_((CheckListen(options.server), CheckMasking(options),
               OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
       opener_(NewOpener(options, algorithm_->shape())),
