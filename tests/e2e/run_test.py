@@ -47,6 +47,18 @@ def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp
                                                   "single_bandwidth")] == [0.02, 0.03, 2, 3]
 
 
+def test_a_row_for_each_epsilon_says_what_was_spent(polykern, tmp_path):
+    done = polykern("run", *SMALL, "-a", "pof-gram,local", "--epsilon", "1,8", "--releases", "4", "--experts", "federated",
+                    "--out", "noisy")
+    assert done.code == 0 and "epsilon" in done.out
+    runs = [run for run in runs_of(tmp_path / "noisy") if run["algorithm"] == "pof-gram"]
+    assert [run["options"]["epsilon"] for run in runs] == [1, 8]
+    for run in runs:  # all four releases are made in 20 steps
+        assert 0.999 * run["options"]["epsilon"] < run["epsilon_spent"] <= run["options"]["epsilon"]
+    (alone,) = [run for run in runs_of(tmp_path / "noisy") if run["algorithm"] == "local"]
+    assert alone["epsilon_spent"] is None
+
+
 def test_result_json_holds_the_documented_fields(polykern, tmp_path):
     assert polykern("run", *SMALL, "-a", "pof-mkl", "--kernels-per-upload", "25", "--out", "here").code == 0
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["report.html", "result.json"]

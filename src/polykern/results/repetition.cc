@@ -36,6 +36,7 @@ void EachKept(Run& run, Kept& kept) {
   kept.NewField("intervals", run.intervals, {});
   kept.NewField("step_coverage", run.step_coverage, {});
   kept.NewField("client_coverage", run.client_coverage, {});
+  kept.NewField("epsilon_spent", run.epsilon_spent, 0.0);
   kept.Optional("divergence", run.divergence);
 }
 
@@ -44,6 +45,15 @@ void SetIntervals(const std::vector<double>& intervals, RowResult& result) {
   if (intervals.size() != 3 || intervals[0] <= 0) return;
   result.coverage = intervals[1] / intervals[0];
   result.interval_width = intervals[2] / intervals[0];
+}
+
+void SetTraffic(const Traffic& traffic, RowResult& result) {
+  result.samples = traffic.messages;
+  result.uplink_numbers = traffic.largest_up;
+  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
+  result.uplink_numbers_mean = static_cast<double>(traffic.up_numbers) / messages;
+  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
+  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
 }
 
 /// There is no mean over all of what some repetitions did not measure.
@@ -93,6 +103,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.over_bound += run->over_bound;
     result.seconds += run->seconds;
     result.rank_bytes += run->rank_bytes;
+    result.epsilon_spent = std::max(result.epsilon_spent, run->epsilon_spent);
     result.fingerprint = result.fingerprint * 31 + run->fingerprint;
   }
   const auto count = static_cast<double>(counted.size());
@@ -112,12 +123,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
   SetIntervals(intervals, result);
   result.predictions = runs.front().predictions;
   result.radii = runs.front().radii;
-  result.samples = traffic.messages;
-  result.uplink_numbers = traffic.largest_up;
-  const auto messages = static_cast<double>(std::max<std::uint64_t>(traffic.messages, 1));
-  result.uplink_numbers_mean = static_cast<double>(traffic.up_numbers) / messages;
-  result.uplink_bytes = static_cast<double>(traffic.up_bytes) / messages;
-  result.downlink_bytes = static_cast<double>(traffic.down_bytes) / messages;
+  SetTraffic(traffic, result);
   return result;
 }
 

@@ -60,6 +60,16 @@ TEST(KeptRepetition, KeepsTheErrorsOfClients) {
   EXPECT_EQ(Summarize({}, {run, run}, 2).client_mse[0], 0.25);
 }
 
+TEST(KeptRepetition, KeepsTheEpsilonThatIsSpent) {
+  Repetition run = ParseRepetition(kOldText).value();
+  EXPECT_EQ(run.epsilon_spent, 0);
+  run.epsilon_spent = 0.75;
+  EXPECT_EQ(ParseRepetition(RepetitionText(run)).value().epsilon_spent, 0.75);
+  Repetition more = run;
+  more.epsilon_spent = 0.8;
+  EXPECT_EQ(Summarize({}, {run, more, run}, 2).epsilon_spent, 0.8) << "the most";
+}
+
 TEST(KeptRepetition, KeepsHowIntervalsFared) {
   Repetition run = ParseRepetition(kOldText).value();
   run.intervals = {3, 2, 0.5};

@@ -290,6 +290,8 @@ const ObjectOf<RunView>& RunFields() {
         [](Of v) { return v.result.has_regret ? Json(v.result.regret.deviation) : Json(); }},
        {Number("regret_bound", Null::kMayBe),
         [](Of v) { return NumberOrNull(v.result.regret_bound); }},
+       {Number("epsilon_spent", Null::kMayBe).AbsentMeans(nullptr),
+        [](Of v) { return v.result.epsilon_spent > 0 ? Json(v.result.epsilon_spent) : Json(); }},
        {Truth("losses_in_unit_range"), [](Of v) -> Json { return v.result.unit_losses; }},
        {Number("client_runs_over_bound"), [](Of v) -> Json { return v.result.over_bound; }},
        {Number("uplink_numbers"), [](Of v) -> Json { return v.result.uplink_numbers; }},

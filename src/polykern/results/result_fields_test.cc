@@ -164,6 +164,9 @@ TEST(RunFields, SayHowIntervalsFaredOverTimeAndFromClientToClient) {
   EXPECT_FALSE(json["curves"].contains("coverage"));
   EXPECT_FALSE(json["client_scores"].contains("coverage"));
   EXPECT_TRUE(json["client_coverage"].is_null());
+  EXPECT_TRUE(json["epsilon_spent"].is_null());
+  result.epsilon_spent = 0.75;
+  EXPECT_EQ((RunFields().Write({result, *source.stream, {}})["epsilon_spent"]), 0.75);
   result.step_coverage = {std::nan(""), 1, 0.5, 0.75};
   result.client_coverage = {1, std::nan(""), 0.5};
   json = RunFields().Write({result, *source.stream, {}});

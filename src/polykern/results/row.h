@@ -91,7 +91,8 @@ struct Repetition {
   bool unit_losses = true;
   std::size_t over_bound = 0;
   double seconds = 0;
-  double rank_bytes = 0;  ///< what a rank gave to others in a step, the mean over both
+  double rank_bytes = 0;     ///< what a rank gave to others in a step, the mean over both
+  double epsilon_spent = 0;  ///< of the rows that are in the first noisy sum; 0: there was none
   std::uint64_t fingerprint = 0;
   std::optional<Divergence> divergence = {};
   std::vector<double> state = {};          ///< of all clients at the end, if the next one needs it
@@ -121,6 +122,7 @@ struct RowResult {
   std::uint64_t samples = 0;          ///< client-steps over all repetitions
   double seconds = 0;                 ///< processor time of the repetitions, added up
   double rank_bytes = 0;              ///< what a rank gave to others, per step
+  double epsilon_spent = 0;           ///< at most, in any repetition; 0: there were no noisy sums
   std::uint64_t fingerprint = 0;      ///< of every bit of every prediction and final model
   std::vector<double> step_mse;       ///< per step
   std::vector<double> step_regret;    ///< per step: cumulative regret

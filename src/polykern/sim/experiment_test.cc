@@ -155,6 +155,20 @@ TEST(Experiment, CarriesNothingOverThatBelongsToOldFeatures) {
   EXPECT_LT(carried[2].mse.mean, 1.1 * reset[2].mse.mean) << "was theta carried too?";
 }
 
+TEST(Experiment, SaysWhatNoiseHasSpent) {
+  const SyntheticFleet fleet(SmallFleet(40));
+  Row some = Named("pof-gram");
+  some.options.epsilon = 2;
+  Row all = some;
+  all.options.releases = 3;
+  const auto results = RunSmall(fleet, {.repetitions = 2}, {Named("pof-gram"), some, all});
+  EXPECT_EQ(results[0].epsilon_spent, 0);
+  EXPECT_GT(results[1].epsilon_spent, 0.5);
+  EXPECT_LT(results[1].epsilon_spent, 1.9) << "of 64 releases most are yet to come";
+  EXPECT_GT(results[2].epsilon_spent, 1.999);
+  EXPECT_LE(results[2].epsilon_spent, 2);
+}
+
 TEST(Experiment, RefusesARowThatWouldExceedItsBudget) {
   const SyntheticFleet fleet(SmallFleet(20));
   Progress progress;

@@ -98,6 +98,7 @@ void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64
   run.finished = !run.divergence;
   run.has_regret = algorithm_.experts() > 0;
   run.traffic = SumOver(ranks_, traffic_);
+  if (noise_) run.epsilon_spent = noise_->EpsilonSpent();
   const double rate = options.equal_weights ? algorithm_.weight_rate() : 0;
   if (run.finished && rate > 0) {
     run.bound = RegretBound(algorithm_.experts(), rate, stream_.steps());
