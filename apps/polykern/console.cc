@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
+#include "polykern/io/files.h"
 
 namespace polykern {
 
@@ -27,9 +29,15 @@ sigset_t BlockEndings() {
   return endings;
 }
 
+void WarnOfOpenKeys(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (const std::string open = WhoElseReads(path); !open.empty()) PrintNotices({open});
+  }
+}
+
 void PrintNotices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) {
-    std::cerr << "polykern: note: " << Error(notice).Spelled(ShellSpelling) << '\n';
+    std::cerr << "polykern: note: " << Printable(Error(notice).Spelled(ShellSpelling)) << '\n';
   }
 }
 

@@ -20,6 +20,9 @@ void LeaveNoCoreFiles();
 /// returns hears of SIGTERM and SIGINT; threads that are made later inherit it.
 sigset_t BlockEndings();
 
+/// Says which of these files others than their owner can read.
+void WarnOfOpenKeys(const std::vector<std::string>& paths);
+
 /// A line of standard error for each, options spelt as a shell takes them.
 void PrintNotices(const std::vector<std::string>& notices);
 

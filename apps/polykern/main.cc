@@ -152,6 +152,6 @@ int main(int argc, char** argv) {
     what = error.what();
   }
   if (launch.size > 1) polykern::FailTogether(launch, ranks.get(), what);
-  std::cerr << "polykern: " << what << '\n';
+  std::cerr << "polykern: " << polykern::Printable(what) << '\n';
   return 1;
 }

@@ -122,7 +122,8 @@ class Agent:
         return self._core.configuration()
 
     def status(self):
-        """A dict: ready, learn_ranges, connected, finished, step, client, learnt, unlearnt, clipped, rejected, trouble, failure."""
+        """A dict: ready, learn_ranges, connected, finished, step, client, learnt, unlearnt, clipped, rejected,
+        not_learnt (why the last label was not learnt from, though it is good), trouble, failure."""
         return self._core.status()
 
     @property

@@ -17,8 +17,8 @@
 #include "polykern/net/agent/agent.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/declared_federation.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
 #include "setting.h"
 
@@ -102,10 +102,10 @@ class PythonAgent {
     const Scale& scale = samples_->scale();
     py::object interval = py::none();
     if (made.radius) {
-      interval = py::make_tuple(scale.UnscaleLabel(made.value - *made.radius),
-                                scale.UnscaleLabel(made.value + *made.radius));
+      interval = py::make_tuple(scale.ToldLabel(made.value - *made.radius),
+                                scale.ToldLabel(made.value + *made.radius));
     }
-    return py::make_tuple(scale.UnscaleLabel(made.value), made.step, interval);
+    return py::make_tuple(scale.ToldLabel(made.value), made.step, interval);
   }
 
   bool Learn(const py::object& label, const py::object& position) {
@@ -170,11 +170,11 @@ class PythonAgent {
   py::dict Status() {
     const auto agent = Open();
     const AgentStatus s = WithoutGil([&] { return agent->status(); });
-    return py::dict("ready"_a = s.ready, "learn_ranges"_a = s.learn_ranges,
-                    "connected"_a = s.connected, "finished"_a = s.finished, "step"_a = s.step,
-                    "client"_a = s.client, "learnt"_a = s.learnt, "unlearnt"_a = s.unlearnt,
-                    "clipped"_a = s.clipped, "rejected"_a = s.rejected, "trouble"_a = s.trouble,
-                    "failure"_a = TextOf(s.failure));
+    return py::dict(
+        "ready"_a = s.ready, "learn_ranges"_a = s.learn_ranges, "connected"_a = s.connected,
+        "finished"_a = s.finished, "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
+        "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped, "rejected"_a = s.rejected,
+        "not_learnt"_a = s.not_learnt, "trouble"_a = s.trouble, "failure"_a = TextOf(s.failure));
   }
 
   std::uint64_t Position() {

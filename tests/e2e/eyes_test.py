@@ -180,3 +180,20 @@ def test_wrong_addresses_get_one_clear_line(federation):
     for address in ("127.0.0.1:1", "nowhere.invalid:80"):
         done = subprocess.run([POLYKERN, "status", address], capture_output=True, text=True)
         assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+def test_a_model_that_has_left_all_bounds_is_told_and_no_line_is_blamed(federation):
+    """A learning rate that is absurd: after one step no label can be learnt from."""
+    f = federation("pof-mkl", clients=1)
+    eyes = Eyes(f, "--target-range", "0:1", "--learning-rate", 300, "--quorum", 1)
+    (f.folder / "0.csv").write_text("a,b,c,d,e,y\n" + "0.1,0.2,0.3,0.4,0.5,0.5\n" * 40)
+    f.join(0)
+    eyes.wait_for(lambda: "left all bounds" in eyes.get("healthz")[1])
+    f.wait()
+    assert "trouble: the model has left all bounds: kernel" in eyes.status()
+    eyes.wait_for(lambda: "left all bounds" in (f.folder / "server.txt").read_text())
+    told = (f.folder / "agent-0.log").read_text()
+    assert told.count("from which nothing can be learnt") == 1 and "predicting without learning meanwhile" in told
+    assert " 0 bad lines" in told
+    made = [json.loads(line) for line in (f.folder / "0.out").read_text().splitlines()]
+    assert len(made) == 40 and all(0 <= p["prediction"] <= 1 for p in made)

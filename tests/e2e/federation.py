@@ -76,10 +76,11 @@ class Federation:
     def serve(self, *more, clients=None):
         clients = self.names if clients is None else clients
         roster = ["--clients", ",".join(clients)] if clients else []
+        labels = [] if "--target-range" in more else ["--target-range", "none"]
         for _ in range(50):  # the port may not be free at once after a kill
             self.server = self.start(
                 ["serve", "--listen", f"127.0.0.1:{self.port}", "--algorithm", self.algorithm,
-                 "--dimension", DIMENSION, "--target-range", "none", "--seed", SEED, "--steps", self.steps, *roster,
+                 "--dimension", DIMENSION, *labels, "--seed", SEED, "--steps", self.steps, *roster,
                  *self.kernels, *more], "server", stdout=subprocess.PIPE)
             line = self.server.stdout.readline()
             found = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)

@@ -2,16 +2,25 @@
 
 import json
 import os
+import pathlib
 import re
+import resource
 import select
+import signal
 import socket
 import subprocess
+import time
 
 from federation import POLYKERN
 
 SCALED = ["--columns", "wind,heat", "--range", "wind=0:20,heat=-40:60", "--target", "power",
           "--target-range", "0:3000"]
 BARE = ["--dimension", "1", "--target-range", "none"]
+
+
+def within_range(cells):
+    """What is told of numbers that the CSV file has as they were learnt with."""
+    return [min(max(float(cell), 0), 3000) for cell in cells]
 
 
 def test_csv_with_names_is_scaled_by_the_federations_ranges(trial):
@@ -158,6 +167,30 @@ def test_the_example_program_is_an_agent(federation):
     assert float(found[2]) < 0.1 * float(found[1])
 
 
+def test_an_agent_is_small(federation):
+    """A program with an agent in it links what that needs, and little memory is enough beside the paper's model."""
+    libraries = [line.split()[0] for line in subprocess.run(["ldd", os.environ["POLYKERN_AGENT"]], capture_output=True, text=True,
+                                                            check=True).stdout.splitlines() if "vdso" not in line]
+    assert len(libraries) <= 12, libraries
+    assert not [name for name in libraries if any(word in name for word in ("curl", "archive"))]
+    f = federation("pof-mkl", clients=1)
+    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--clients", "station-0", "--dimension", "2", "--target-range", "0:1",
+                        "--algorithm", "pof-mkl", "--features", "20", "--kernels-per-upload", "25"], "server",
+                       stdout=subprocess.PIPE)
+    port = int(f.server.stdout.readline().split(":")[1])
+    agent = subprocess.Popen([os.environ["POLYKERN_AGENT"], f"127.0.0.1:{port}", "pki/clients/station-0"], cwd=f.folder,
+                             stdout=subprocess.DEVNULL)
+    f.processes.append(agent)
+    peak = 0
+    while agent.poll() is None:
+        found = re.search(r"VmHWM:\s*(\d+) kB", pathlib.Path(f"/proc/{agent.pid}/status").read_text())
+        peak = max(peak, int(found[1]) if found else 0)
+        time.sleep(0.01)
+    assert agent.returncode == 0
+    print(f"{len(libraries)} libraries, {peak / 1024:.1f} MB at the peak")
+    assert 1024 < peak < 15 * 1024
+
+
 def test_predictions_go_to_files_that_a_restart_goes_on_with(trial):
     trial.serve(*SCALED, "--algorithm", "pof-newton")
     folder = trial.f.folder
@@ -177,7 +210,7 @@ def test_predictions_go_to_files_that_a_restart_goes_on_with(trial):
     assert [float(row[2]) for row in table[1:]] == [100 * (n % 7) + n for n in range(20)]
     assert (lines[0]["low"], lines[0]["high"], table[1][4:]) == (None, None, ["", ""])
     for line, row in zip(lines[1:], table[2:]):
-        assert [line["prediction"], line["low"], line["high"]] == [float(cell) for cell in row[3:]]
+        assert [line["prediction"], line["low"], line["high"]] == within_range(row[3:])
         assert line["low"] < line["prediction"] < line["high"]
     for name in ("made.jsonl", "made.csv"):
         assert (folder / name).stat().st_mode & 0o777 == 0o600
@@ -193,7 +226,7 @@ def test_the_interval_of_a_late_label_is_that_of_what_was_told(trial):
     table = [line.split(",")[2:] for line in (trial.f.folder / "made.csv").read_text().splitlines()[1:]]
     told = {p["id"]: [p["prediction"], p["low"], p["high"]] for p in made}
     assert [row[0] for row in table] == ["600", "300", "100"]
-    assert [[float(cell) for cell in row[1:]] for row in table[1:]] == [told[3], told[1]]
+    assert [within_range(row[1:]) for row in table[1:]] == [told[3], told[1]]
 
 
 def test_a_wrong_command_line_gets_one_clear_line(trial):
@@ -396,3 +429,41 @@ def test_a_stream_may_have_decimal_commas(trial):
     assert done.returncode == 0 and "1 learnt; 1 bad line, 0 values clipped" in done.stderr, done.stderr
     done, made = trial.join("wind;heat;power\n3,5;11;120\n", "--wait")
     assert '"3,5" in column "wind" is not a number; if its comma is the decimal one, add --decimal ,; skipped' in done.stderr
+
+
+def test_an_agent_without_room_for_its_state_goes_on_predicting(trial):
+    trial.serve("--dimension", "2")
+    text = "a,b,y\n" + "0.1,0.2,0.5\n" * 3
+
+    def no_room():  # files may not grow past 100 bytes; writing then fails as on a full disk
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    done = subprocess.run(trial.arguments("--state", "mill.state", "--no-wait"), cwd=trial.f.folder, input=text, text=True,
+                          capture_output=True, timeout=60, preexec_fn=no_room)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    assert done.stderr.count("predicting without learning meanwhile") == 1
+    assert "3 samples, 0 learnt; 0 bad lines" in done.stderr
+    assert trial.join(text, "--state", "mill.state", "--wait")[0].returncode == 0  # with room it learns
+    assert (trial.f.folder / "mill.state").exists()
+
+
+def test_thousands_of_bad_lines_are_told_of_in_few(trial):
+    trial.serve("--dimension", "2")
+    done, made = trial.join("a,b,y\n" + "0.1,x\x1b[2J,0.5\n" * 5000)
+    assert done.returncode == 0 and not made
+    assert done.stderr.count("skipped") < 40 and "5000 bad lines" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_a_key_that_others_can_read_is_warned_of(federation):
+    f = federation("pof-mkl", clients=1)
+    (f.folder / "pki/server.key").chmod(0o640)
+    (f.folder / "pki/clients/station-0/client.key").chmod(0o644)
+    f.serve()
+    f.join(0)
+    f.wait()
+    warned = "others than its owner can read it; close it with chmod 600"
+    assert f"pki/server.key: {warned}" in (f.folder / "server.log").read_text()
+    assert f"client.key: {warned}" in (f.folder / "agent-0.log").read_text()

@@ -220,7 +220,7 @@ def test_a_message_over_the_limit_is_refused(served, raw, v1):
     largest.read()
     largest.send(update(v1, kernels=range(M)))
     assert largest.read().model.step == 1
-    largest.send(update(v1, step=1, kernels=range(M), values=[0.01] * (WIDTH * M + 200)))
+    largest.send(update(v1, step=1, kernels=range(M), values=[0.01] * (WIDTH * M + 2000)))
     code, why = largest.status()
     assert code == BROKEN and "a message of more than" in why
 
@@ -322,3 +322,22 @@ def test_a_store_of_another_configuration_is_refused(served):
                            "12", "--kernels", "12", "--steps", "40", "-D", "8", "-M", "5"],
                           cwd=served.folder, capture_output=True, text=True)
     assert done.returncode == 1 and "(seed: 11 -> 12)" in done.stderr
+
+
+@pytest.mark.parametrize("value", [512.0, -512.0, 40.0])
+def test_updates_that_no_honest_client_sends_ruin_no_model(federation, raw, v1, value):
+    """Where labels have a range, a step is at most as long as the worst label makes it: here 3 bins, eta = 1/sqrt(40)."""
+    f = federation("pof-mkl", clients=2)
+    f.serve("--quorum", "1", "--target-range", "0:1")
+    client = raw(f)
+    client.read()
+    for _ in range(5):
+        client.send(update(v1, values=[value] * (2 * WIDTH)))
+        assert "has the norm" in client.read().verdict.reason
+    assert client.status()[0] == BUSY
+    honest = raw(f, "station-1")
+    model = honest.read().welcome.model
+    assert model.step == 0 and not any(model.values)
+    most = 3 / 40**0.5 * 2  # times the error, 1
+    honest.send(update(v1, kernels=[0], values=[most / WIDTH**0.5 * 0.999] * WIDTH))
+    assert honest.read().model.step == 1

@@ -73,6 +73,7 @@ def test_export_gives_every_bit_of_the_model(polykern, store, tmp_path):
     assert exported["state"] == STATE and exported["steps"] == 100
     assert exported["configuration"]["seed"] == "7"
     assert polykern("store", "export", "federation", "--out", "model.json").code == 0
+    assert (tmp_path / "model.json").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "model.json").read_text() == done.out
 
 

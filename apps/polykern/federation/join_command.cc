@@ -75,6 +75,7 @@ void AddJoinCommand(CLI::App& program) {
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
       throw Error("--certificates is needed: the folder that `polykern pki issue` made");
     }
+    if (!o->agent.link.insecure) WarnOfOpenKeys({o->agent.link.certificates + "/client.key"});
     const std::shared_ptr<std::istream> input = OpenInput(o->input);
     JoinSession(*o).Run(*input);
   });

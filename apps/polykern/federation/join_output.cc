@@ -13,8 +13,8 @@
 namespace polykern {
 namespace {
 
-std::string JsonText(std::optional<double> number) {
-  return number ? nlohmann::json(*number).dump() : "null";
+std::string JsonText(double number) {
+  return nlohmann::json(number).dump();
 }
 
 /// Null without a path.
@@ -24,10 +24,9 @@ std::unique_ptr<OutputFile> OpenToAppend(const std::string& path, const char* op
 }
 
 /// The end of an interval on either side; none without a radius.
-std::optional<double> EndOf(double value, std::optional<double> radius, int side,
-                            const Scale& scale) {
+std::optional<double> EndOf(double value, std::optional<double> radius, int side) {
   if (!radius) return {};
-  return scale.UnscaleLabel(value + side * *radius);
+  return value + side * *radius;
 }
 
 }  // namespace
@@ -49,11 +48,14 @@ JoinOutput::JoinOutput(const JoinOutputOptions& options, std::string client)
 void JoinOutput::Predicted(const std::string& id, const std::optional<AgentPrediction>& prediction,
                            const Scale& scale) {
   const AgentPrediction made = prediction.value_or(AgentPrediction());
-  const auto value = prediction ? std::optional(scale.UnscaleLabel(made.value)) : std::nullopt;
-  std::string line = "{\"id\":" + id + ",\"prediction\":" + JsonText(value);
+  const auto told = [&](std::optional<double> value) {
+    return value ? JsonText(scale.ToldLabel(*value)) : "null";
+  };
+  const auto value = prediction ? std::optional(made.value) : std::nullopt;
+  std::string line = "{\"id\":" + id + ",\"prediction\":" + told(value);
   if (intervals_) {
-    line += ",\"low\":" + JsonText(EndOf(made.value, made.radius, -1, scale)) +
-            ",\"high\":" + JsonText(EndOf(made.value, made.radius, 1, scale));
+    line += ",\"low\":" + told(EndOf(made.value, made.radius, -1)) +
+            ",\"high\":" + told(EndOf(made.value, made.radius, 1));
   }
   line += ",\"step\":" + std::to_string(made.step) + "}\n";
   if (output_ != nullptr) return output_->Write(line.data(), line.size());
@@ -67,8 +69,12 @@ void JoinOutput::Labelled(const ToldPrediction& told, double y, const Scale& sca
                       .client = client_,
                       .label = scale.UnscaleLabel(y),
                       .prediction = scale.UnscaleLabel(told.value)};
-  line.low = EndOf(told.value, told.radius, -1, scale).value_or(PredictionLine::kNone);
-  line.high = EndOf(told.value, told.radius, 1, scale).value_or(PredictionLine::kNone);
+  const auto end = [&](int side) {
+    const auto value = EndOf(told.value, told.radius, side);
+    return value ? scale.UnscaleLabel(*value) : PredictionLine::kNone;
+  };
+  line.low = end(-1);
+  line.high = end(1);
   const std::string text = PredictionText(line, intervals_);
   predictions_->Write(text.data(), text.size());
 }

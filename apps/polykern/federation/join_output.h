@@ -19,8 +19,9 @@ struct JoinOutputOptions {
   bool intervals = false;
 };
 
-/// What an agent says of its samples: a JSON line for each prediction, and a line of CSV when its
-/// label is known (results/predictions_file). Files are appended to, so that a restart loses
+/// What an agent says of its samples: a JSON line for each prediction, which is within the target
+/// range, and a line of CSV when its label is known (results/predictions_file), as it was learnt
+/// with: not clipped. Files are appended to, so that a restart loses
 /// nothing, and are their owner's alone. Throws Error. Use it from one thread.
 class JoinOutput {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "console.h"
 #include "polykern/core/error.h"
@@ -17,7 +18,7 @@ namespace polykern {
 namespace {
 
 void Tell(const std::string& line) {
-  if (!line.empty()) std::cerr << "polykern: " << line << std::endl;
+  if (!line.empty()) std::cerr << "polykern: " << Printable(line) << std::endl;
 }
 
 /// What this agent is called, if anybody wants to know.
@@ -120,7 +121,7 @@ void JoinSession::Read(SampleFeed& feed) {
       if (options_.strict) throw;
       if (sample.seen_before) continue;
       ++bad_;
-      Tell(error.Spelled(ShellSpelling) + "; skipped");
+      Tell(bad_lines_.Next(error.Spelled(ShellSpelling), std::chrono::steady_clock::now()));
     }
   }
 }
@@ -193,11 +194,22 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   try {
     std::optional<AgentPrediction> said;
     if (told) said = {told->value, 0, told->radius};
-    learnt_ += agent_.Learn(*sample.y, position, sample.clipped_label, said) ? 1 : 0;
+    const bool learnt = agent_.Learn(*sample.y, position, sample.clipped_label, said);
+    learnt_ += learnt ? 1 : 0;
+    TellOfLearning(learnt);
   } catch (const UnusableSample& error) {
     throw UnusableSample(feed.Place(sample.read) + error.marked());
   }
   if (told) output_.Labelled(*told, *sample.y, scale_);
+}
+
+/// Once, while good labels are of no use: the line is not bad.
+void JoinSession::TellOfLearning(bool learnt) {
+  const std::string why = learnt ? "" : agent_.status().not_learnt;
+  if (learnt || !why.empty()) {
+    const bool told = std::exchange(learns_, learnt) == learnt;
+    if (!told) Tell(learnt ? "it learns again" : why + "; predicting without learning meanwhile");
+  }
 }
 
 /// Waits with `wait(time)` until it gives true, however long, and says why it takes so long.
@@ -218,7 +230,7 @@ void JoinSession::Summarize(const FeedCounts& counts) const {
        "; " + std::to_string(counts.waiting) + " still without a label, " +
        std::to_string(counts.forgotten) + " forgotten");
   const AgentStatus status = agent_.status();
-  if (status.unlearnt > 0 && !status.finished) {
+  if (status.unlearnt > 0 && !status.finished && status.not_learnt.empty()) {
     Tell(Count(status.unlearnt, "label") +
          " not learnt from: a step takes one; with --wait each sample waits for a step");
   }

@@ -54,6 +54,7 @@ class JoinSession {
                                 const AgentPrediction& prediction);
   void Learn(const SampleFeed& feed, const FeedSample& sample,
              const std::optional<ToldPrediction>& told);
+  void TellOfLearning(bool learnt);
   void WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const;
   void Summarize(const FeedCounts& counts) const;
 
@@ -69,6 +70,8 @@ class JoinSession {
   std::uint64_t without_model_ = 0;  // the last line whose prediction was null
   std::uint64_t learnt_ = 0;
   std::uint64_t bad_ = 0;
+  BadLines bad_lines_;
+  bool learns_ = true;  // from good labels, as far as it was told
 };
 
 }  // namespace polykern

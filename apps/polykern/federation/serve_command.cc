@@ -15,7 +15,8 @@
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/declared_federation.h"
+#include "polykern/net/pki/authority_folder.h"
+#include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
 
 namespace polykern {
@@ -171,6 +172,10 @@ void Execute(ServeOptions o) {
 
   o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
   HostedServer server(o.hosted);
+  if (!o.hosted.server.insecure) {
+    const AuthorityPaths paths(o.hosted.server.certificates);
+    WarnOfOpenKeys({paths.server_key, paths.key});
+  }
   const std::string& algorithm = o.hosted.federation.algorithm;
   for (const std::string& key : OptionsWithoutEffect(o.federation, algorithm)) {
     std::cerr << "polykern: " << ShellSpelling(key) << " has no effect with " << algorithm << '\n';

@@ -10,6 +10,7 @@
 #include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -56,7 +57,7 @@ std::string Fetch(const std::string& url) {
 std::string Text(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (value.is_string()) return value.get<std::string>();
+  if (value.is_string()) return Printable(value.get<std::string>());
   if (!value.is_number_float()) return value.dump();
   std::ostringstream text;
   text.precision(4);
@@ -99,7 +100,7 @@ void Show(const Json& status) {
   }
   std::cout << FormatTable({"server", ""}, rows);
   if (!status.at("healthy").get<bool>()) {
-    std::cout << "\ntrouble: " << status.at("trouble").get<std::string>() << '\n';
+    std::cout << "\ntrouble: " << Printable(status.at("trouble").get<std::string>()) << '\n';
   }
 }
 

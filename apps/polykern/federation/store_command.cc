@@ -101,7 +101,7 @@ void Export(const StoreOptions& options) {
     std::cout << text;
     return;
   }
-  ReplaceFile(options.out, text, FileMode::kOpen);
+  ReplaceFile(options.out, text, FileMode::kSecret);
   std::cout << "exported   " << options.out << ", " << Bytes(static_cast<double>(text.size()))
             << '\n';
 }

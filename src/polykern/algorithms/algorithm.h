@@ -123,9 +123,11 @@ class Algorithm {
   virtual std::uint64_t kept_samples() const { return 0; }
   /// The sums of so many clients' updates in one step are sure to fit into their numbers.
   virtual std::uint64_t most_clients() const;
-  /// Throws BrokenRule unless what updates of the shape hold can be, as far as masks let it be
-  /// seen.
-  virtual void CheckContents(const Updates& /*updates*/) const {}
+  /// Throws BrokenRule unless what updates of the shape hold can be an answer to the broadcast, or,
+  /// where they may be late, to an earlier one; as far as masks let it be seen.
+  virtual void CheckContents(const Updates& /*updates*/, const Broadcast& /*broadcast*/) const {}
+  /// Why nobody can learn with this model any more, in a line; empty: they can.
+  virtual std::string TroubleOf(const Broadcast& /*broadcast*/) const { return {}; }
 
   virtual std::unique_ptr<Server> NewServer() const = 0;
   /// The client half on the CPU. The algorithm must outlive it.

@@ -420,6 +420,7 @@ struct Problem {
   std::uint64_t seed = 0;     ///< of the features and of the clients' draws
   std::size_t clients = 0;    ///< that are expected in the first step; 0: nobody knows
   std::size_t ahead = 1;      ///< a label is known before the ahead-th next prediction is made
+  bool unit_labels = false;   ///< labels are sure to be in [0, 1], so bounds on updates follow
 };
 
 /// The seed of one repetition's features and draws (Problem::seed), from a user's seed. Mixed, so

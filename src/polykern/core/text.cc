@@ -60,6 +60,20 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
   return text;
 }
 
+std::string Printable(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string printable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      printable += c;
+    } else {
+      printable += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return printable;
+}
+
 std::string Quoted(std::string_view text) {
   const bool cut = text.size() > kLongestQuote;
   if (cut) {

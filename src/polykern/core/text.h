@@ -20,6 +20,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 /// near, `choose one of "a", "b", ..` with the first few names, or that there is none.
 std::string Suggest(std::string_view wanted, std::span<const std::string> names);
 
+/// The text on one line, with control characters spelled as \xNN: nothing that others have written
+/// moves a cursor, or looks like a line of ours.
+std::string Printable(std::string_view text);
+
 /// The text in double quotes, on one line, printable, and cut after about 30 characters.
 std::string Quoted(std::string_view text);
 

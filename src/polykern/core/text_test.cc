@@ -230,5 +230,11 @@ TEST(ExactText, BringsBackEveryBitOfRandomNumbers) {
   EXPECT_FALSE(ReadExact("+0.5", back));
 }
 
+TEST(Printable, SpellsControlCharactersAndKeepsTheRest) {
+  EXPECT_EQ(Printable("a b\xC3\xA4"), "a b\xC3\xA4");
+  EXPECT_EQ(Printable("a\n\x1B[2J\x7F"), "a\\x0a\\x1b[2J\\x7f");
+  EXPECT_EQ(Printable(std::string_view("\0", 1)), "\\x00");
+}
+
 }  // namespace
 }  // namespace polykern

@@ -78,6 +78,10 @@ bool Scale::ClipsLabel(double raw) const {
   return ScalesLabels() && (raw < target.low || raw > target.high);
 }
 
+double Scale::ToldLabel(double scaled) const {
+  return ScalesLabels() ? UnscaleLabel(std::clamp(scaled, 0.0, 1.0)) : scaled;
+}
+
 double Scale::UnscaleLabel(double scaled) const {
   if (!ScalesLabels()) return scaled;
   return target.low + scaled * (target.high - target.low);

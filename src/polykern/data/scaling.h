@@ -57,6 +57,8 @@ struct Scale {
   bool ClipsLabel(double raw) const;
   /// From a scaled label, or a prediction of one, back to the user's unit. Never clips.
   double UnscaleLabel(double scaled) const;
+  /// The same for whoever acts on a prediction: no label is outside the range, so it is clipped.
+  double ToldLabel(double scaled) const;
 };
 
 /// Finds the parameters: takes every row once, then gives the Scale. Use it from one thread.

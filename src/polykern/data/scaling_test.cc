@@ -252,5 +252,17 @@ TEST(Scaling, RefusesAScannedRangeWhoseWidthIsNoNumber) {
               HasSubstr("column \"t\" goes from -1e+308 to 1e+308"));
 }
 
+TEST(ScaleTest, TellsNoLabelThatIsOutsideTheRange) {
+  Scale scale;
+  scale.target = {-10, 30};
+  scale.scales_labels = true;
+  EXPECT_EQ(scale.ToldLabel(0.5), 10);
+  EXPECT_EQ(scale.ToldLabel(7), 30);
+  EXPECT_EQ(scale.ToldLabel(-0.001), -10);
+  EXPECT_EQ(scale.UnscaleLabel(1.5), 50) << "which nobody is told";
+  scale.scales_labels = false;
+  EXPECT_EQ(scale.ToldLabel(7), 7);
+}
+
 }  // namespace
 }  // namespace polykern

@@ -76,7 +76,7 @@ void Coordinator::Check(const Updates& updates) const {
                                           : "an update is masked, but nobody can take masks off");
   }
   if (!algorithm_.shape().sums.empty() && updates.step == step) CheckTurn(updates);
-  algorithm_.CheckContents(updates);
+  algorithm_.CheckContents(updates, broadcast());
 }
 
 void Coordinator::CheckTurn(const Updates& updates) const {

@@ -47,6 +47,9 @@ class Coordinator {
   /// step asks for, or do not pass CheckUpdates or the algorithm's CheckContents.
   void Receive(const Updates& updates, std::size_t lane = 0);
 
+  /// Why nobody can learn with the model any more, in a line; empty: they can.
+  std::string Trouble() const { return algorithm_.TroubleOf(broadcast()); }
+
   /// Updates of this step so far.
   std::uint64_t participants() const;
 

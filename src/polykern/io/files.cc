@@ -84,6 +84,12 @@ std::string ReadWholeFile(const std::string& path) {
   return text;
 }
 
+std::string WhoElseReads(const std::string& path) {
+  struct stat s {};
+  if (stat(path.c_str(), &s) != 0 || (s.st_mode & 044U) == 0) return {};
+  return path + ": others than its owner can read it; close it with chmod 600";
+}
+
 bool FileExists(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) == 0) return true;

@@ -187,5 +187,14 @@ TEST(FolderOf, IsHereForABareName) {
   EXPECT_EQ(FolderOf("/name"), "/");
 }
 
+TEST(WhoElseReads, SaysSoOfFilesThatAreNotTheirOwnersAlone) {
+  const TestFolder folder;
+  ReplaceFile(folder.At("key"), "secret", FileMode::kSecret);
+  EXPECT_EQ(WhoElseReads(folder.At("key")), "");
+  ReplaceFile(folder.At("key"), "secret", FileMode::kOpen);
+  EXPECT_THAT(WhoElseReads(folder.At("key")), HasSubstr("chmod 600"));
+  EXPECT_EQ(WhoElseReads(folder.At("nothing")), "");
+}
+
 }  // namespace
 }  // namespace polykern

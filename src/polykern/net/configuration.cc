@@ -21,6 +21,7 @@ std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configur
   }
   problem.seed = RepetitionSeed(problem.seed);
   problem.clients = clients;
+  problem.unit_labels = configuration.ScalesLabels();
   return MakeAlgorithm(configuration.algorithm, configuration.options, problem);
 }
 

@@ -11,8 +11,8 @@
 #include "polykern/core/tools_testing.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/declared_federation.h"
 #include "polykern/net/learnt_ranges.h"
+#include "polykern/net/server/declared_federation.h"
 
 namespace polykern {
 namespace {

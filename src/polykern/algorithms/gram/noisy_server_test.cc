@@ -395,7 +395,7 @@ TEST(NoisyPofGram, SendsASampleOnceEvenIfItDidNotCount) {
     const Updates& sent = step->Learn(Vector{0.3}, {.last_counted = false});
     EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{1});
     EXPECT_EQ(sent.integers.size(), GramGrid::Noisy(30).NumbersOf(0));
-    EXPECT_NO_THROW(algorithm->CheckContents(sent));
+    EXPECT_NO_THROW(algorithm->CheckContents(sent, broadcast));
   }
 }
 

@@ -74,7 +74,7 @@ class PofGram final : public Algorithm {
   std::uint64_t most_clients() const override {
     return GramGrid::kMostSamples / definition().options.most_samples;
   }
-  void CheckContents(const Updates& updates) const override {
+  void CheckContents(const Updates& updates, const Broadcast&) const override {
     CheckGramSums(grid_, definition().options.most_samples, updates);
   }
   std::unique_ptr<Server> NewServer() const override {

@@ -6,6 +6,7 @@
 
 #include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/shared/cohort_features.h"
+#include "polykern/algorithms/shared/gradient_bounds.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/random.h"
 #include "polykern/core/subset.h"
@@ -29,7 +30,10 @@ class EmKofl final : public Algorithm {
         kernels_(packed_.kernels()),
         width_(packed_.feature_size()),
         loss_(definition().options.MakeLoss()),
-        shape_{1, width_, 1, kernels_} {}
+        shape_{1, width_, 1, kernels_},
+        learning_rate_(ResolveRate(definition().options.learning_rate, definition().problem)),
+        keep_(1 - 2 * definition().options.regularization),
+        bounds_(definition()) {}
 
   std::string_view name() const override { return "em-kofl"; }
   const ModelShape& shape() const override { return shape_; }
@@ -37,6 +41,14 @@ class EmKofl final : public Algorithm {
   std::size_t experts() const override { return kernels_; }
   std::size_t state_size() const override { return kHead + kernels_ * width_; }
   std::size_t lasting_state() const override { return 0; }
+
+  /// What is sent are a client's own parameters, or an average of such.
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    bounds_.CheckParameters(shape_, updates, broadcast.step + 1, learning_rate_, keep_);
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return bounds_.TroubleOf(shape_, broadcast);
+  }
 
   std::unique_ptr<Server> NewServer() const override {
     ServerRule rule;
@@ -60,6 +72,9 @@ class EmKofl final : public Algorithm {
   std::size_t width_;    // F
   Loss loss_;
   ModelShape shape_;
+  double learning_rate_;  // eta
+  double keep_;           // of theta, in a step
+  GradientBounds bounds_;
 };
 
 class EmKofl::Step final : public CohortStep {
@@ -69,10 +84,8 @@ class EmKofl::Step final : public CohortStep {
         width_(algorithm.width_),
         seed_(algorithm.definition().problem.seed),
         features_(algorithm.packed_),
-        step_{algorithm.loss_, algorithm.definition().options.regularization,
-              1 - 2 * algorithm.definition().options.regularization,
-              ResolveRate(algorithm.definition().options.learning_rate,
-                          algorithm.definition().problem)} {}
+        step_{algorithm.loss_, algorithm.definition().options.regularization, algorithm.keep_,
+              algorithm.learning_rate_} {}
 
  private:
   void PredictCohort() override {

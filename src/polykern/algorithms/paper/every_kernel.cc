@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/shared/gradient_bounds.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/random_features.h"
 #include "polykern/core/vector_ops.h"
@@ -24,13 +25,22 @@ class EveryKernel final : public Algorithm {
         loss_(definition().options.MakeLoss()),
         shape_{kernels_, width_, kernels_, mix == Mix::kServer ? kernels_ : 0, mix == Mix::kServer},
         learning_rate_(ResolveRate(definition().options.learning_rate, definition().problem)),
-        equal_(kernels_, 1 / static_cast<double>(kernels_)) {}
+        equal_(kernels_, 1 / static_cast<double>(kernels_)),
+        bounds_(definition()) {}
 
   std::string_view name() const override { return name_; }
   const ModelShape& shape() const override { return shape_; }
   const Loss& loss() const override { return loss_; }
   std::size_t experts() const override { return kernels_; }
   std::size_t state_size() const override { return 0; }
+
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    bounds_.CheckSteps(shape_, updates, broadcast,
+                       [this](std::uint32_t) { return learning_rate_; });
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return bounds_.TroubleOf(shape_, broadcast);
+  }
 
   std::unique_ptr<Server> NewServer() const override {
     if (mix_ == Mix::kEqual) return NewSummingServer(shape_);
@@ -60,6 +70,7 @@ class EveryKernel final : public Algorithm {
   ModelShape shape_;
   double learning_rate_;  // eta
   std::vector<double> equal_;
+  GradientBounds bounds_;
 };
 
 class EveryKernel::Step final : public CohortStep {

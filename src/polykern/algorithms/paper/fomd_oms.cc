@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/shared/gradient_bounds.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random.h"
@@ -51,7 +52,9 @@ class FomdOms final : public Algorithm {
         kernels_(packed_.kernels()),
         width_(packed_.feature_size()),
         loss_(definition().options.MakeLoss()),
-        shape_{kernels_, width_, kHeld, kHeld, true} {
+        shape_{kernels_, width_, kHeld, kHeld, true},
+        learning_rate_(ResolveRate(definition().options.learning_rate, definition().problem)),
+        bounds_(definition()) {
     assert(kernels_ >= kHeld);
   }
 
@@ -60,6 +63,15 @@ class FomdOms final : public Algorithm {
   const Loss& loss() const override { return loss_; }
   std::size_t experts() const override { return 0; }  // a client sees two kernels' losses only
   std::size_t state_size() const override { return 0; }
+
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    bounds_.CheckSteps(shape_, updates, broadcast, [&](std::uint32_t kernel) {
+      return learning_rate_ / HeldProbability(broadcast.weights[kernel], kernels_);
+    });
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return bounds_.TroubleOf(shape_, broadcast);
+  }
 
   std::unique_ptr<Server> NewServer() const override {
     const double eta_w = ResolveRate(definition().options.weight_rate, definition().problem);
@@ -88,6 +100,8 @@ class FomdOms final : public Algorithm {
   std::size_t width_;    // F
   Loss loss_;
   ModelShape shape_;
+  double learning_rate_;  // eta
+  GradientBounds bounds_;
 };
 
 class FomdOms::Step final : public CohortStep {
@@ -98,8 +112,7 @@ class FomdOms::Step final : public CohortStep {
         width_(algorithm.width_),
         seed_(algorithm.definition().problem.seed),
         regularization_(algorithm.definition().options.regularization),
-        learning_rate_(ResolveRate(algorithm.definition().options.learning_rate,
-                                   algorithm.definition().problem)) {}
+        learning_rate_(algorithm.learning_rate_) {}
 
  private:
   void PredictCohort() override {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/shared/gradient_bounds.h"
 #include "polykern/algorithms/shared/summing_server.h"
 #include "polykern/core/error.h"
 #include "polykern/core/network.h"
@@ -29,6 +30,11 @@ class PerFedAvg final : public Algorithm {
   const Loss& loss() const override { return loss_; }
   std::size_t experts() const override { return 0; }
   std::size_t state_size() const override { return 0; }
+
+  /// No bound on a gradient that is of use follows for a network: only that on each number holds.
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return GradientBounds(definition()).TroubleOf(shape_, broadcast);
+  }
 
   std::unique_ptr<Server> NewServer() const override {
     ServerRule rule;

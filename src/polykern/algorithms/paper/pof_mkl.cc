@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/shared/gradient_bounds.h"
 #include "polykern/algorithms/shared/kernel_draw.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/random_features.h"
@@ -25,7 +26,8 @@ class PofMkl final : public Algorithm {
         width_(packed_.feature_size()),
         regularization_(definition().options.regularization),
         loss_(definition().options.MakeLoss()),
-        shape_{kernels_, width_, draw_.per_upload()} {}
+        shape_{kernels_, width_, draw_.per_upload()},
+        bounds_(definition()) {}
 
   std::string_view name() const override { return rule_.name; }
   const ModelShape& shape() const override { return shape_; }
@@ -49,6 +51,15 @@ class PofMkl final : public Algorithm {
     return true;
   }
 
+  /// No bin is drawn with a smaller probability than xi / m (10).
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    const double rate = rule_.learning_rate.At(broadcast.step) / draw_.LeastProbability(kernels_);
+    bounds_.CheckSteps(shape_, updates, broadcast, [rate](std::uint32_t) { return rate; });
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return bounds_.TroubleOf(shape_, broadcast);
+  }
+
   std::unique_ptr<Server> NewServer() const override {  // (13)
     return NewSummingServer(shape_, rule_.server);
   }
@@ -65,6 +76,7 @@ class PofMkl final : public Algorithm {
   double regularization_;  // lambda
   Loss loss_;
   ModelShape shape_;
+  GradientBounds bounds_;
 };
 
 /// What the clients of a cohort do in one step of Algorithm 2. The step numbers are those of

@@ -19,6 +19,10 @@ class KernelDraw {
       : per_upload_(per_upload), exploration_(exploration), seed_(seed) {}
 
   std::size_t per_upload() const { return per_upload_; }  ///< M
+  /// xi / m (10): that of the least likely bin of so many kernels, at least.
+  double LeastProbability(std::size_t kernels) const {
+    return exploration_ / static_cast<double>((kernels + per_upload_ - 1) / per_upload_);
+  }
 
   /// Draws for client c of the samples, whose cumulative losses are the first numbers of its state.
   /// Kernels and their probability go to the updates, which have begun with per_upload() blocks for

@@ -42,7 +42,12 @@ class TrackingAlgorithm final : public Algorithm {
 
   std::uint64_t kept_samples() const override { return tracked_->kept_samples(); }
   std::uint64_t most_clients() const override { return tracked_->most_clients(); }
-  void CheckContents(const Updates& updates) const override { tracked_->CheckContents(updates); }
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    tracked_->CheckContents(updates, broadcast);
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return tracked_->TroubleOf(broadcast);
+  }
   std::unique_ptr<Server> NewServer() const override { return tracked_->NewServer(); }
   std::unique_ptr<CohortStep> NewCpuStep() const override;
 

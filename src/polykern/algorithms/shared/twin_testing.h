@@ -292,7 +292,7 @@ class Federation {
     for (const auto& cohort : cohorts) {
       updates.push_back(RunCohort(cohort, step, predictions));
       CheckUpdates(algorithm_.shape(), updates.back());
-      algorithm_.CheckContents(updates.back());
+      algorithm_.CheckContents(updates.back(), broadcast());
     }
     if (arrival.backwards) std::reverse(updates.begin(), updates.end());
     std::vector<std::unique_ptr<Inbox>> inboxes;

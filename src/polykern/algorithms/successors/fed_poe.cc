@@ -45,6 +45,12 @@ class FedPoe final : public Algorithm {
     return true;
   }
 
+  void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {
+    federated_->CheckContents(updates, broadcast);
+  }
+  std::string TroubleOf(const Broadcast& broadcast) const override {
+    return federated_->TroubleOf(broadcast);
+  }
   std::unique_ptr<Server> NewServer() const override { return federated_->NewServer(); }
   std::unique_ptr<CohortStep> NewCpuStep() const override;
 

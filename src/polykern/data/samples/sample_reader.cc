@@ -105,9 +105,9 @@ bool SampleReader::Next(InputSample& sample) {
 }
 
 std::optional<std::size_t> SampleReader::Find(const std::string& name) const {
-  const auto found = std::ranges::find(names_, name);
-  if (found == names_.end()) return {};
-  return static_cast<std::size_t>(found - names_.begin());
+  const auto found = places_.find(name);
+  if (found == places_.end()) return {};
+  return found->second;
 }
 
 void SampleReader::TakeHeader() {
@@ -125,7 +125,7 @@ void SampleReader::TakeHeader() {
   scanner.Next();
   for (const Cell& cell : scanner.cells()) {
     std::string name = cell.Unescape();
-    if (!name.empty() && Find(name)) {
+    if (!places_.emplace(name, names_.size()).second && !name.empty()) {
       throw Error(what_ + ": two columns are called " + Quoted(name) +
                   "; give every column its own name");
     }

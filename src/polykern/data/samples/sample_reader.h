@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "polykern/data/csv.h"
@@ -84,8 +85,9 @@ class SampleReader {
   bool started_ = false;
   bool json_ = false;
   char delimiter_ = ',';
-  std::vector<std::string> names_;    // CSV: of all columns
-  std::vector<std::size_t> columns_;  // CSV: where the inputs are
+  std::vector<std::string> names_;                       // CSV: of all columns
+  std::unordered_map<std::string, std::size_t> places_;  // of these, the first of each
+  std::vector<std::size_t> columns_;                     // CSV: where the inputs are
   std::size_t target_column_ = 0;
   std::optional<std::size_t> id_column_;
   std::optional<std::size_t> time_column_;

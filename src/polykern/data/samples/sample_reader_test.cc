@@ -1,6 +1,7 @@
 #include "polykern/data/samples/sample_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <sstream>
 #include <string>
@@ -229,6 +230,20 @@ TEST(SamplesInJson, TellWhatIsWrongWithALineAndGoOnWithTheNext) {
   EXPECT_EQ(all[5].problem, "in.csv, line 6: not a JSON object");
   EXPECT_EQ(all[6].problem, "in.csv, line 7: not a JSON object");
   EXPECT_EQ(all[7].problem, "");
+}
+
+/// Each column beside each other would be ten thousand million comparisons.
+TEST(SamplesInCsv, MayHaveAHundredThousandColumns) {
+  std::string names;
+  std::string cells;
+  for (int i = 0; i < 100'000; ++i) {
+    names += "column" + std::to_string(i) + ",";
+    cells += "0,";
+  }
+  const auto began = std::chrono::steady_clock::now();
+  const InputSample sample = Read(names + "a,b,y\n" + cells + "1,2,3\n").front();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_EQ(sample.x, (std::vector<double>{1, 2}));
 }
 
 TEST(SamplesInJson, MayNotNestWithoutEnd) {

@@ -61,11 +61,15 @@ struct AgentStatus {
   std::uint64_t step = 0;      ///< of the newest model
   std::uint64_t client = 0;    ///< its number
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
-  std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already
+  std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already, or for
+                               ///< which not_learnt had a reason
   std::uint64_t clipped = 0;   ///< learnt labels that were outside their range
   std::uint64_t rejected = 0;  ///< updates the server did not take
-  ClientReport report = {};    ///< how well it predicted since it began, whether sent or not
-  std::string trouble = {};    ///< why the last connection ended; empty while connected
+  /// Why the last label was not learnt from, though it is good: the model is not, or the state
+  /// cannot be kept, since its disk is full. Empty: it was.
+  std::string not_learnt = {};
+  ClientReport report = {};  ///< how well it predicted since it began, whether sent or not
+  std::string trouble = {};  ///< why the last connection ended; empty while connected
   /// Why it cannot connect before somebody has done something about it; unset: it may.
   std::optional<Error> failure = {};
 };
@@ -126,9 +130,10 @@ class Agent {
   /// finished. `position` is kept with the state, for the caller; `clipped`: the label was outside
   /// its range, of which the server is told the number; `told`: what was predicted for this label,
   /// if it came late and the last prediction is another one: intervals go by what was told, and
-  /// also by labels that are not learnt. Throws Error if the state cannot be written,
-  /// UnusableSample if the label is so far off that the server would reject the update: then
-  /// nothing is sent or learnt, and Learn may be called again, or Predict for another sample.
+  /// also by labels that are not learnt. False as well, and status() says why, if the state cannot
+  /// be written, or the model is so bad that no label can be learnt from. Throws UnusableSample if
+  /// the label is so far off that the server would reject the update: then nothing is sent or
+  /// learnt, and Learn may be called again, or Predict for another sample.
   bool Learn(double y, const InputPosition& position = {}, bool clipped = false,
              const std::optional<AgentPrediction>& told = {});
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "polykern/core/error.h"
 
@@ -19,6 +20,18 @@ std::string ServerNews::Next(const AgentStatus& status) {
   told_ = failure.empty() ? status.trouble : failure;
   return told_ + "; predicting with the model of step " + std::to_string(status.step) +
          ", and trying again";
+}
+
+std::string BadLines::Next(const std::string& problem, Time now) {
+  if (told_ >= kAtOnce && now < last_ + std::chrono::seconds(1)) {
+    ++untold_;
+    return {};
+  }
+  ++told_;
+  last_ = now;
+  const std::uint64_t untold = std::exchange(untold_, 0);
+  return problem + "; skipped" +
+         (untold == 0 ? "" : ", and " + std::to_string(untold) + " other lines since the last");
 }
 
 std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {

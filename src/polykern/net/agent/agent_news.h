@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,22 @@ class ServerNews {
 
  private:
   std::string told_;  // why the server is away, while it is
+};
+
+/// What to tell of lines that cannot be used: of a few all, of many one a second. Is told what time
+/// it is. Use it from one thread.
+class BadLines {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr int kAtOnce = 20;
+
+  /// Of a line that is skipped; empty: it is only counted, and the next one tells of it.
+  std::string Next(const std::string& problem, Time now);
+
+ private:
+  int told_ = 0;
+  std::uint64_t untold_ = 0;
+  Time last_;
 };
 
 /// What to tell somebody who waits for an agent's server, and when to stop waiting. Is told what

@@ -100,5 +100,17 @@ TEST_F(APatientUser, NeverGivesUpUnlessTold) {
   EXPECT_THAT(patience.Next(Away(""), At(std::chrono::hours(1000))), IsEmpty());
 }
 
+TEST(BadLinesTest, AreToldOfOneByOneUntilThereAreMany) {
+  BadLines lines;
+  BadLines::Time now{};
+  for (int n = 0; n < BadLines::kAtOnce; ++n) EXPECT_EQ(lines.Next("bad", now), "bad; skipped");
+  for (int n = 0; n < 1000; ++n) EXPECT_EQ(lines.Next("bad", now), "");
+  now += std::chrono::seconds(1);
+  EXPECT_EQ(lines.Next("worse", now), "worse; skipped, and 1000 other lines since the last");
+  EXPECT_EQ(lines.Next("bad", now), "");
+  now += std::chrono::seconds(9);
+  EXPECT_EQ(lines.Next("bad", now), "bad; skipped, and 1 other lines since the last");
+}
+
 }  // namespace
 }  // namespace polykern

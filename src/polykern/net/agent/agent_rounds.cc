@@ -21,6 +21,21 @@ std::string EncodeAnswer(const Updates& updates, std::uint64_t clipped) {
   return Encode(sent);
 }
 
+/// The sample is good, and cannot be learnt from all the same.
+class NotLearnt : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Without a state on the disk an update might count twice.
+void KeepState(const AgentRounds::Keep& keep, const AgentState& state) {
+  try {
+    keep(state);
+  } catch (const Error& error) {
+    throw NotLearnt(error.what());
+  }
+}
+
 void KeepInterval(const std::optional<IntervalTracker>& interval, AgentState& state) {
   if (!interval) return;
   const auto numbers = interval->Save();
@@ -225,7 +240,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
   if (learner_->keeps_samples) buffer.Add(x_, y);
   try {
     const Updates& updates = learner_->round.Learn(std::array{y}, AnsweringNow(answers));
-    CheckLearnt(updates, answers);
+    CheckLearnt(updates, answers, y);
     if (answers) {
       AgentState next = StateNow();
       KeepInterval(interval, next);
@@ -234,7 +249,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
       next.update = EncodeAnswer(updates, clipped_ + (clipped ? 1 : 0) - clipped_sent_);
       if (keep) {
         next.model = EncodeModel(*predicted_);
-        keep(next);
+        KeepState(keep, next);
       }
       state_ = std::move(next);
     } else {
@@ -242,12 +257,20 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
       state_.position.means = position.means;
       state_.position.ahead = position.ahead;
     }
+  } catch (const NotLearnt& why) {
+    learner_->clients.Load(before);
+    if (learner_->keeps_samples) buffer.RemoveLast();
+    not_learnt_ = why.what();
+    predicted_.reset();
+    ++unlearnt_;
+    return {};
   } catch (const Error&) {  // as if Learn had not been called: it may be called again
     learner_->clients.Load(before);
     if (learner_->keeps_samples) buffer.RemoveLast();
     PredictAgain();
     throw;
   }
+  not_learnt_.clear();
   interval_ = interval;
   buffer.Trim();
   unkept_ = !answers;
@@ -278,13 +301,26 @@ std::optional<AgentState> AgentRounds::Unkept() const {
   return StateNow();
 }
 
-/// What the server would not take is not sent, nor is the state that it left behind kept.
-void AgentRounds::CheckLearnt(const Updates& updates, bool answers) const {
+/// What the server would not take is not sent, nor is the state that it left behind kept. It is
+/// the model's fault if that predicts what is further from 0 than the label.
+void AgentRounds::CheckLearnt(const Updates& updates, bool answers, double y) const {
   try {
-    if (answers) CheckUpdates(learner_->algorithm->shape(), updates);
+    if (answers) {
+      CheckUpdates(learner_->algorithm->shape(), updates);
+      learner_->algorithm->CheckContents(updates, *predicted_);
+    }
     const auto finite = [](double value) { return std::isfinite(value); };
     if (!std::ranges::all_of(learner_->clients.Save(), finite)) throw Error("weights overflow");
   } catch (const Error& error) {
+    double furthest = std::abs(learner_->round.predictions()[0]);
+    for (const float f : learner_->round.KernelPredictions(0)) {
+      furthest = std::max(furthest, std::abs(static_cast<double>(f)));
+    }
+    if (!std::isfinite(furthest) || furthest > std::abs(y)) {
+      throw NotLearnt("the model of step " + std::to_string(predicted_->step) + " predicts up to " +
+                      std::to_string(furthest) +
+                      ", from which nothing can be learnt: " + error.marked());
+    }
     throw UnusableSample(std::string("its label cannot be learnt from: ") + error.marked());
   }
 }
@@ -316,6 +352,7 @@ AgentStatus AgentRounds::status() const {
   status.learnt = learnt_;
   status.unlearnt = unlearnt_;
   status.clipped = clipped_;
+  status.not_learnt = not_learnt_;
   status.rejected = rejected_;
   status.report = report_;
   return status;

@@ -97,8 +97,9 @@ class AgentRounds {
   /// step. If that is answered, algorithms that keep samples learn all the same, for the next
   /// answer; others do not, and nobody does at the federation's end. `keep`, unless empty, gets the
   /// new state with every answer, before anything else sees it. `clipped`: the label was outside
-  /// its range; the next answer has their number. `told`: see Agent::Learn. Throws UnusableSample,
-  /// and whatever `keep` throws: then Learn may be called again.
+  /// its range; the next answer has their number. `told`: see Agent::Learn. Throws UnusableSample:
+  /// then Learn may be called again. Learns nothing, and status() says why, if `keep` throws Error,
+  /// or if the model is so bad that no label can be learnt from.
   Learnt Learn(double y, const InputPosition& position, const Keep& keep, bool clipped = false,
                const std::optional<AgentPrediction>& told = {});
   /// The state of now, if something was learnt since the last answer; else none.
@@ -132,7 +133,7 @@ class AgentRounds {
   void Apply(const ModelChange& change);
   void PredictAgain();
   Answering AnsweringNow(bool answers) const;
-  void CheckLearnt(const Updates& updates, bool answers) const;
+  void CheckLearnt(const Updates& updates, bool answers, double y) const;
   AgentState StateNow() const;
   std::optional<IntervalTracker> IntervalAfter(double y,
                                                const std::optional<AgentPrediction>& told) const;
@@ -158,6 +159,7 @@ class AgentRounds {
   std::uint64_t learnt_ = 0;
   std::uint64_t unlearnt_ = 0;
   std::uint64_t clipped_ = 0;
+  std::string not_learnt_;          // AgentStatus::not_learnt
   std::uint64_t clipped_sent_ = 0;  // of these, those that an update tells of
   std::uint64_t rejected_ = 0;
   ClientReport report_;

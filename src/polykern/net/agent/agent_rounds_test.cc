@@ -177,9 +177,38 @@ TEST_F(AgentRoundsTest, LearnNothingThatIsNotKept) {
   twin.Take(WelcomeAt(0));
   rounds.Predict(kX);
   const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
-  EXPECT_EQ(MessageOf([&] { rounds.Learn(0.5, {}, no_room); }), "the disk is full");
+  EXPECT_FALSE(rounds.Learn(0.5, {}, no_room).learnt);
+  EXPECT_EQ(rounds.status().not_learnt, "the disk is full");
+  EXPECT_EQ(rounds.status().unlearnt, 1U);
   EXPECT_EQ(rounds.hello().next_step, 0U);
-  EXPECT_EQ(rounds.Learn(0.5, {}, {}).update, Answer(twin));
+  EXPECT_EQ(Answer(rounds), Answer(twin));
+  EXPECT_EQ(rounds.status().not_learnt, "");
+}
+
+TEST_F(AgentRoundsTest, DoNotBlameASampleForABadModel) {
+  for (const bool ranged : {false, true}) {
+    configuration.labels = ranged ? "range" : "none";
+    AgentRounds rounds;
+    AgentRounds twin;
+    rounds.Take(WelcomeAt(0));
+    twin.Take(WelcomeAt(0));
+    ModelChange bad = Change(1);
+    for (float& value : bad.values) value = 1e6F;
+    rounds.Take(bad);
+    EXPECT_GT(std::abs(rounds.Predict(kX).value), 1000);
+    EXPECT_FALSE(rounds.Learn(0.5, {}, {}).learnt);
+    EXPECT_THAT(rounds.status().not_learnt, HasSubstr("the model of step 1 predicts up to "));
+    EXPECT_EQ(rounds.hello().next_step, 0U);
+    rounds.Take(Change(2));  // a good one: everything is as if that step had not been there
+    twin.Take(Change(2));
+    EXPECT_EQ(Answer(rounds), Answer(twin));
+    EXPECT_EQ(rounds.status().not_learnt, "");
+    // With a range no honest label is outside it.
+    rounds.Take(Change(3));
+    rounds.Predict(kX);
+    if (!ranged) continue;
+    EXPECT_THROW(rounds.Learn(200, {}, {}), UnusableSample);
+  }
 }
 
 TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
@@ -455,10 +484,12 @@ TEST_F(KeepingRoundsTest, GoOnWithTheirSamplesAfterAStop) {
 TEST_F(KeepingRoundsTest, AreAsIfNothingHadHappenedWhenAStateCannotBeWritten) {
   AgentRounds rounds;
   rounds.Take(WelcomeTo(0));
-  rounds.Predict(kX);
   const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
-  EXPECT_THROW(rounds.Learn(0.5, {}, no_room), Error);
-  EXPECT_THROW(rounds.Learn(0.5, {}, no_room), Error);
+  for (int n = 0; n < 2; ++n) {
+    rounds.Predict(kX);
+    EXPECT_FALSE(rounds.Learn(0.5, {}, no_room).learnt);
+  }
+  rounds.Predict(kX);
   EXPECT_EQ(Sent(rounds.Learn(0.5, {}, {}).update).samples, std::vector<std::uint64_t>{1});
 }
 

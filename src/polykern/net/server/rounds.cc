@@ -400,6 +400,7 @@ RoundsStatus Rounds::status() const {
   if (status.trouble.empty() && ahead_ > status.step + 1) {
     status.trouble = StoreIsBehind(ahead_, status.step);
   }
+  if (status.trouble.empty()) status.trouble = coordinator_.Trouble();
   return status;
 }
 

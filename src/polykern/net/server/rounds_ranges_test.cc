@@ -72,7 +72,7 @@ TEST_F(RoundsThatLearnRanges, WelcomeEverybodyAgainWhenAllHaveTold) {
     EXPECT_EQ(welcome.configuration, ToTexts(known_));
     EXPECT_EQ(welcome.model.step, 0U);
   }
-  for (const TestClient& client : {a, b, c}) Answer(client, 0);
+  for (const TestClient& client : {a, b, c}) Answer(client, 0, 0, 0.01F);
   EXPECT_EQ(step(), 1U);
   EXPECT_EQ(Expect<ModelChange>(a).step, 1U);
 }
@@ -158,8 +158,8 @@ TEST_F(RoundsThatLearnRanges, DoNotWaitForWhoNeverCame) {
   Tell(a, 0, 4);
   Tell(b, 0, 10);
   EXPECT_EQ(Stored(), ToTexts(known_));
-  Answer(a, 0);
-  Answer(b, 0);
+  Answer(a, 0, 0, 0.01F);
+  Answer(b, 0, 0, 0.01F);
   EXPECT_EQ(step(), 1U);
 }
 

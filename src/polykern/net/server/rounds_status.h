@@ -37,7 +37,7 @@ struct RoundsStatus {
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
   /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the
-  /// store, which was lost or rolled back.
+  /// store, which was lost or rolled back; or that the model has left all bounds.
   std::string trouble = {};
   /// Why no step can ever be committed again: the server must stop.
   std::optional<Error> failure = {};

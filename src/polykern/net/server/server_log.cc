@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -132,7 +133,7 @@ bool ServerLog::Write(const std::vector<LoggedEvent>& events) const {
   for (const auto& [time, client, event, detail] : events) {
     if (text_.wanted()) {
       text += TimeOf(time, "%F %T UTC ") + (client.empty() ? "server" : client) + " " + event +
-              (detail.empty() ? "" : ": " + detail) + "\n";
+              (detail.empty() ? "" : ": " + Printable(detail)) + "\n";
     }
     if (!audit_.wanted()) continue;
     nlohmann::ordered_json line{{"time", TimeOf(time, "%FT%TZ")}, {"event", event}};

@@ -1,4 +1,4 @@
-#include "polykern/net/declared_federation.h"
+#include "polykern/net/server/declared_federation.h"
 
 #include <algorithm>
 #include <cmath>
