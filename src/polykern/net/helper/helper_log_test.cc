@@ -133,11 +133,16 @@ TEST_F(AHelperLog, NeverGivesTwoAnswersToOneReleaseThoughItsHelperIsKilled) {
       const char ready = 'r';
       if (write(ends[1], &ready, 1) != 1) _exit(1);
       Ask(*log, request);
-      for (;;) pause();  // it is not told
+      if (write(ends[1], &ready, 1) != 1) _exit(1);  // that there is an answer, not which
+      for (;;) pause();
     }
     char ready = 0;
     ASSERT_EQ(read(ends[0], &ready, 1), 1);
-    usleep(static_cast<useconds_t>(number * 7919 % 10000));
+    if (number % 5 == 4) {  // surely after it is written, on a slow machine as well
+      ASSERT_EQ(read(ends[0], &ready, 1), 1);
+    } else {
+      usleep(static_cast<useconds_t>(number * 7919 % 10000));
+    }
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
@@ -158,7 +163,7 @@ TEST_F(AHelperLog, NeverGivesTwoAnswersToOneReleaseThoughItsHelperIsKilled) {
     EXPECT_EQ(Ask(*log, other).kind, HelperReply::Kind::kRefused);
     EXPECT_EQ(log->Contents().releases, number + 1);
   }
-  EXPECT_GT(written, 0U);
+  EXPECT_GE(written, 4U);
 }
 
 TEST_F(AHelperLog, LeavesReleasesForLaterWhenTheDiskIsFull) {
