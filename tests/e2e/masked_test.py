@@ -61,7 +61,7 @@ def test_a_masked_federation_has_the_bits_of_a_plain_one(masked):
     f, helper = masked()
     serve(f, helper)
     for k in range(CLIENTS):
-        f.join(k)
+        f.join(k, "--masked")
     f.wait()
     f.check_predictions()
     helper.process.send_signal(signal.SIGTERM)
@@ -188,6 +188,16 @@ def test_agents_without_a_mask_key_or_with_reports_are_told(masked):
     assert "pki issue station-0 --renew" in (f.folder / "agent-0.log").read_text()
     assert f.agents[1].wait(30) != 0
     assert "--report tells the server what masks are there to hide" in (f.folder / "agent-1.log").read_text()
+
+
+def test_an_agent_may_demand_masks(federation):
+    f = federation("pof-gram", steps=4, clients=2)
+    f.serve()
+    f.join(0, "--masked", give_up=5)
+    assert f.agents[0].wait(30) != 0
+    said = (f.folder / "agent-0.log").read_text()
+    assert "the server masks nothing of what clients send" in said and "--masked is given" in said, said
+    assert f.step() == 0
 
 
 def test_a_client_that_is_not_on_the_helpers_list_spoils_no_other_sum(federation):

@@ -49,6 +49,8 @@ void AddJoinCommand(CLI::App& program) {
   join.add_flag("--strict", o->strict, "Stop at a bad line (default: report and skip it)");
   join.add_flag("--report", o->agent.report,
                 "Tell the server how well this agent predicts: mean squared error and regret");
+  join.add_flag("--masked", o->agent.masked,
+                "Take part only if the server can see nothing but sums over many clients");
   join.add_option("--pending", o->pending,
                   "Most samples that wait for their labels; of more, the oldest is forgotten")
       ->check(WholeNumber(0))

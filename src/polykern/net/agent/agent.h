@@ -34,6 +34,8 @@ struct AgentOptions {
   std::string state = {};  ///< file for what must survive a restart; empty: nothing does
   /// Tells the server how well this agent predicts: mean squared error and regret, nothing else.
   bool report = false;
+  /// Takes part only where what it sends is masked: a server that masks nothing is refused.
+  bool masked = false;
   /// Gives predictions intervals within which this part of the labels is, in (0, 1).
   std::optional<double> coverage = {};
 };

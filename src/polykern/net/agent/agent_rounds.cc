@@ -84,6 +84,13 @@ std::string AgentRounds::Take(const Welcome& welcome) {
                           "; update the older side");
   }
   Meet(welcome);
+  const FederationConfiguration& what = learning_ ? *learning_ : learner_->configuration;
+  if (demands_masks_ && what.options.masking == Masking::kNone) {
+    throw WrongFederation(Error(
+        "the server masks nothing of what clients send, so it would see this client's sums "
+        "or samples, and " +
+        OptionName("masked") + " is given: leave it out, or ask for a federation with masks"));
+  }
   if (!learning_ && learner_->configuration.options.masking != Masking::kNone) {
     try {
       if (reports_) {

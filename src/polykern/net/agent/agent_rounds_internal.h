@@ -53,6 +53,8 @@ class AgentRounds {
   void Mask(MaskIdentity own) { mask_identity_ = std::move(own); }
   /// It tells the server things that masks are there to hide.
   void RefuseMasks() { reports_ = true; }
+  /// It takes part nowhere else.
+  void DemandMasks() { demands_masks_ = true; }
 
   // What the server says. All throw Error for what does not fit; the model stays what it was then.
 
@@ -143,6 +145,7 @@ class AgentRounds {
   AgentState state_;
   std::optional<MaskIdentity> mask_identity_;
   bool reports_ = false;
+  bool demands_masks_ = false;
   std::optional<Learner> learner_;
   std::optional<FederationConfiguration> learning_;  // while ranges are
   std::string ranges_;                               // of this client, encoded; empty: not told yet

@@ -114,6 +114,7 @@ Agent::Session::Session(const AgentOptions& options)
   if (options.coverage) rounds_->Cover(*options.coverage);
   if (auto own = ReadMaskIdentity(options.link)) rounds_->Mask(*std::move(own));
   if (report_) rounds_->RefuseMasks();
+  if (options.masked) rounds_->DemandMasks();
   const std::lock_guard lock(mutex_);  // its threads may need link_ at once
   link_ = OpenAgentLink(options.link, *this);
 }
