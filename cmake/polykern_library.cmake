@@ -1,13 +1,16 @@
-# polykern_library(<folder> [PURE] [DEPS <folders>...] [LINK <targets>...] [LINK_PRIVATE <targets>...])
+# polykern_library(<folder> [PURE] [FOLDERS <sub-folders>...] [DEPS <libraries>...] [LINK <targets>...] [LINK_PRIVATE <targets>...])
 #
 # Turns src/polykern/<folder> into the target polykern::<folder>:
 #   *.h *.cc      the library, sub-folders included
 #   *_test.cc     its tests, named <folder>.Suite.Case, label "unit"
+# Where a program needs some of a folder, but not what else it links, the folder is several libraries: each says which
+# sub-folders it is made of (FOLDERS; `.` is the folder itself, without those below). polykern_tests makes their tests then:
+# those of a folder are one program, which may use all of its libraries.
 # Public, hence installed and compiled on their own by a test, are the headers that polykern.h includes.
 # *-inl.h is vector code, *_internal.h what only a library's own sources include, *_testing.h what only tests do.
 # The rules nobody has to remember, because they are checked:
 #   1. DEPS may name only folders added earlier, so a cycle cannot be written;
-#   2. a file may include only its own folder and its DEPS;
+#   2. a file may include only its own library and its DEPS; a test all that its folder has;
 #   3. a PURE folder includes no I/O, threads or clocks.       (2, 3: ctest -L lint)
 
 add_library(polykern_warnings INTERFACE)
@@ -48,11 +51,27 @@ function(polykern_test_program target)
   target_precompile_headers(${target} REUSE_FROM polykern_test_headers)
 endfunction()
 
+# POLYKERN_TEST_OBJECTS: another build's folder, whose compiled tests are linked with this build's libraries: a sanitizer
+# judges the libraries, and compiling the tests again took it longer than running them. These libraries come first,
+# so that of a function that both have compiled theirs is taken.
+function(polykern_borrowed_tests target name)  # and its libraries
+  file(GLOB_RECURSE objects CONFIGURE_DEPENDS ${POLYKERN_TEST_OBJECTS}/src/polykern/${name}/CMakeFiles/${target}.dir/*.o)
+  if(NOT objects)
+    message(FATAL_ERROR "${POLYKERN_TEST_OBJECTS} has no ${target}: build it there first.")
+  endif()
+  add_executable(${target} ${objects})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_FILE:polykern_\\1>" OUTPUT_VARIABLE archives)
+  target_link_options(${target} PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive)
+endfunction()
+
 # polykern_unit_tests(<target> <name>): each case is a test, <name>.Suite.Case. Where POLYKERN_LEFT_OUT lists parts of
 # names, the program is one test, without the cases that have one of them: starting a process for each case
 # took the sanitizers longer than the cases did.
 function(polykern_unit_tests target name)
-  polykern_test_program(${target})
+  if(NOT POLYKERN_TEST_OBJECTS)
+    polykern_test_program(${target})
+  endif()
   if(NOT POLYKERN_LEFT_OUT)
     gtest_discover_tests(${target} TEST_PREFIX ${name}. PROPERTIES LABELS unit)
     return()
@@ -68,19 +87,54 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/polykern/polykern.h polykern_public REGEX "^#include")
 list(TRANSFORM polykern_public REPLACE "^#include \"(.*)\"$" "${PROJECT_SOURCE_DIR}/src/\\1")
 
+# polykern_tests(<folder> <libraries>...): all tests below the current folder, as one program.
+function(polykern_tests name)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
+  if(NOT BUILD_TESTING OR NOT tests)
+    return()
+  endif()
+  list(TRANSFORM ARGN PREPEND polykern:: OUTPUT_VARIABLE libraries)
+  if(POLYKERN_TEST_OBJECTS)
+    polykern_borrowed_tests(polykern_${name}_test ${name} ${ARGN})
+  else()
+    add_executable(polykern_${name}_test ${tests})
+  endif()
+  target_link_libraries(polykern_${name}_test PRIVATE ${libraries} polykern_warnings GTest::gmock_main)
+  polykern_unit_tests(polykern_${name}_test ${name})
+endfunction()
+
 function(polykern_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "DEPS;LINK;LINK_PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PURE" "" "FOLDERS;DEPS;LINK;LINK_PRIVATE")
+  if(arg_FOLDERS)
+    list(TRANSFORM arg_FOLDERS APPEND "/*.h" OUTPUT_VARIABLE patterns)
+    list(TRANSFORM arg_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE more)
+    file(GLOB files CONFIGURE_DEPENDS ${patterns} ${more})
+  else()
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS *.h *.cc)
+  endif()
+  set(folders "")  # below src/polykern
+  foreach(file IN LISTS files)
+    cmake_path(NORMAL_PATH file)  # without `.`
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src/polykern)
+    list(APPEND folders ${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  set(may_include ${folders})
   foreach(dep IN LISTS arg_DEPS)
     if(NOT TARGET polykern_${dep})
       message(FATAL_ERROR "${name} depends on ${dep}, which is not added before it.")
     endif()
+    get_target_property(theirs polykern_${dep} POLYKERN_FOLDERS)
+    list(APPEND may_include ${theirs})
   endforeach()
 
+  list(JOIN folders "|" any_folder)
   set(headers ${polykern_public})
-  list(FILTER headers INCLUDE REGEX "/src/polykern/${name}/")
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
-  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
-  list(REMOVE_ITEM sources ${tests})
+  list(FILTER headers INCLUDE REGEX "/src/polykern/(${any_folder})/[^/]*$")
+  set(sources ${files})
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
 
   add_library(polykern_${name} STATIC ${sources})
   add_library(polykern::${name} ALIAS polykern_${name})
@@ -88,7 +142,7 @@ function(polykern_library name)
     FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
   target_compile_features(polykern_${name} PUBLIC cxx_std_20)
   set_target_properties(polykern_${name} PROPERTIES
-    EXPORT_NAME ${name} LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
+    EXPORT_NAME ${name} LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON POLYKERN_FOLDERS "${folders}")
   list(TRANSFORM arg_DEPS PREPEND polykern:: OUTPUT_VARIABLE deps)
   target_link_libraries(polykern_${name}
     PUBLIC ${deps} ${arg_LINK}
@@ -99,15 +153,12 @@ function(polykern_library name)
   set_property(GLOBAL APPEND PROPERTY POLYKERN_LIBRARIES polykern_${name})
 
   if(BUILD_TESTING)
-    if(tests)
-      add_executable(polykern_${name}_test ${tests})
-      target_link_libraries(polykern_${name}_test
-        PRIVATE polykern::${name} polykern_warnings GTest::gmock_main)
-      polykern_unit_tests(polykern_${name}_test ${name})
-    endif()
     add_test(NAME includes.${name} COMMAND ${CMAKE_COMMAND}
-      -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -DNAME=${name} -DPURE=${arg_PURE} "-DDEPS=${arg_DEPS}"
-      -P ${PROJECT_SOURCE_DIR}/cmake/check_includes.cmake)
+      -DSOURCE=${PROJECT_SOURCE_DIR}/src/polykern -DNAME=${name} -DPURE=${arg_PURE} "-DFOLDERS=${folders}"
+      "-DMAY_INCLUDE=${may_include}" -P ${PROJECT_SOURCE_DIR}/cmake/check_includes.cmake)
     set_tests_properties(includes.${name} PROPERTIES LABELS lint)
+  endif()
+  if(NOT arg_FOLDERS)
+    polykern_tests(${name} ${name})
   endif()
 endfunction()

@@ -28,8 +28,13 @@ std::string CommandNames(const CLI::App& command) {
   return names;
 }
 
-std::string CommandText(const std::vector<const CLI::App*>& commands) {
-  std::string text = "polykern";
+bool HasOneCommand(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App*) { return true; }).size() == 1;
+}
+
+std::string CommandText(const CLI::App& program, const std::vector<const CLI::App*>& commands) {
+  std::string text = program.get_name();
+  if (HasOneCommand(program)) return text;
   for (const CLI::App* command : commands) text += " " + command->get_name();
   return text;
 }

@@ -16,8 +16,11 @@ std::vector<const CLI::App*> FindCommands(const CLI::App& program,
 /// The names of the commands below this one, with commas.
 std::string CommandNames(const CLI::App& command);
 
-/// "polykern data get" for {data, get}.
-std::string CommandText(const std::vector<const CLI::App*>& commands);
+/// Whether there is nothing to choose: then the command's name is not typed.
+bool HasOneCommand(const CLI::App& program);
+
+/// What is typed: "polykern data get" for {data, get}.
+std::string CommandText(const CLI::App& program, const std::vector<const CLI::App*>& commands);
 
 /// `; did you mean "--steps"?`, for an option that the command does not have ("--step", or "step"
 /// as in a TOML file); empty if no option is near.

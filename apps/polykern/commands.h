@@ -29,7 +29,8 @@ void AddStoreCommand(CLI::App& program);
 
 /// The real federation: its server, the agent beside a data stream, and how the server is.
 void AddServeCommand(CLI::App& program);
-void AddJoinCommand(CLI::App& program);
+/// `typed` is how a user calls it.
+void AddJoinCommand(CLI::App& program, const std::string& typed = "polykern join");
 void AddStatusCommand(CLI::App& program);
 /// The second party of masked sums.
 void AddHelperCommand(CLI::App& program);

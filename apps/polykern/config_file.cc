@@ -102,7 +102,7 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
     if (node.is_table() && !FindCommands(outer, {key}).empty()) continue;
     const CLI::Option* option = commands.back()->get_option_no_throw("--" + key);
     if (option == nullptr || key == "config" || key == "help") {
-      const std::string command = CommandText(commands);
+      const std::string command = CommandText(*commands.front()->get_parent(), commands);
       throw Error(Where(path, node) + ": '" + key + "' is not an option of " + command +
                   SuggestOption(*commands.back(), key) + " (see: " + command + " --help)");
     }

@@ -9,12 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
-#include "polykern/data/fetch.h"
+#include "polykern/data/fetch/fetch.h"
 #include "polykern/data/published.h"
 #include "polykern/data/recipes.h"
+#include "polykern/results/text_table.h"
+#include "progress.h"
 
 namespace polykern {
 namespace {

@@ -17,6 +17,7 @@
 #include "polykern/data/source.h"
 #include "polykern/data/suggest.h"
 #include "polykern/io/files.h"
+#include "polykern/results/text_table.h"
 #include "proposed_run.h"
 
 namespace polykern {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "command_line.h"
 #include "command_tree.h"
 #include "commands.h"
-#include "config_file.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/core/version.h"
@@ -19,8 +19,6 @@
 #include "rank_guard.h"
 
 namespace {
-
-constexpr int kWrongCommandLine = 2;
 
 /// A server's clients are open files: as many as the system allows, not as many as a shell does.
 void RaiseFileLimit() {
@@ -30,31 +28,8 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/// The command line as a user can type it again.
-std::string Typed(const std::vector<std::string>& arguments) {
-  std::string text = "polykern";
-  for (const std::string& argument : arguments) text += " " + polykern::ShellWord(argument);
-  return text;
-}
-
-/// What is left over of a command line, and what the first of its options may have been meant for.
-std::string Unexpected(const CLI::App& command, const std::vector<std::string>& rest) {
-  std::string text;
-  for (const std::string& argument : rest) {
-    text += (text.empty() ? "" : " ") + polykern::ShellWord(argument);
-  }
-  for (char& c : text) c = c == '\n' ? ' ' : c;
-  const auto option =
-      std::ranges::find_if(rest, [](const auto& argument) { return argument.starts_with("--"); });
-  if (option != rest.end()) {
-    text += polykern::SuggestOption(command, option->substr(0, option->find('=')));
-  }
-  return text;
-}
-
 /// Ranks that differ in what they are asked to do would wait for each other forever.
-void CheckSame(polykern::Communicator& ranks, const std::vector<std::string>& arguments) {
-  const std::string typed = Typed(arguments);
+void CheckSame(polykern::Communicator& ranks, const std::string& typed) {
   std::vector<polykern::Words> all;
   ranks.AllGather({typed.begin(), typed.end()}, all);
   if (std::ranges::all_of(all, [&](const auto& words) { return words == all.front(); })) return;
@@ -84,48 +59,17 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
   program.name("polykern");
   program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
   program.require_subcommand(0, 1);
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  CheckSame(ranks, arguments);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  CheckSame(ranks, polykern::TypedText(program, arguments));
   std::string typed;
   AddCommands(program, typed, ranks);
   const auto chosen = polykern::FindCommands(program, arguments);
-  const std::string command = polykern::CommandText(chosen);
-  const CLI::App& innermost = chosen.empty() ? program : *chosen.back();
-  const std::string inner = polykern::CommandNames(innermost);
-  const bool ends = chosen.size() == arguments.size();
-  if (!inner.empty() && (ends || !arguments[chosen.size()].starts_with('-'))) {
-    std::cerr << "polykern: "
-              << (ends ? "missing command"
-                       : "there is no command '" + arguments[chosen.size()] + "'")
-              << "; the commands are: " << inner << " (see: " << command << " --help)\n";
-    return kWrongCommandLine;
-  }
   if (const std::string name = chosen.empty() ? "" : chosen.front()->get_name();
       ranks.size() > 1 && !name.empty() && name != "run" && name != "reproduce") {
     throw polykern::Error("mpirun is for polykern run and polykern reproduce; start polykern " +
                           name + " without it");
   }
-  try {
-    arguments = polykern::ExpandConfigFile(program, arguments);
-    typed = Typed(arguments);
-    std::ranges::reverse(arguments);  // CLI11 wants the last one first
-    program.parse(arguments);
-  } catch (const CLI::CallForHelp&) {
-    const std::size_t outer = command.rfind(' ');
-    std::cout << innermost.help(chosen.empty() ? "" : command.substr(0, outer));
-  } catch (const CLI::CallForVersion& version) {
-    std::cout << version.what() << '\n';
-  } catch (const CLI::ExtrasError&) {
-    std::cerr << "polykern: not expected: " << Unexpected(innermost, program.remaining(true))
-              << " (see: " << command << " --help)\n";
-    return kWrongCommandLine;
-  } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    for (char& c : text) c = c == '\n' ? ' ' : c;
-    std::cerr << "polykern: " << text << " (see: " << command << " --help)\n";
-    return kWrongCommandLine;
-  }
-  return 0;
+  return polykern::RunCommandLine(program, arguments, typed);
 }
 
 }  // namespace

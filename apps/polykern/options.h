@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "common_options.h"
 #include "polykern/algorithms/options.h"
 #include "polykern/algorithms/sweep.h"
 #include "polykern/data/source.h"
@@ -20,8 +20,6 @@ void AddSourceOptions(CLI::App& command, SourceOptions& options);
 /// Of these what says how to read the columns of files.
 void AddColumnOptions(CLI::App& command, SourceOptions& options);
 
-/// --delimiter and --decimal.
-void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal);
 void AddExperimentOptions(CLI::App& command, ExperimentOptions& options);
 
 /// The options of the algorithms, as far as a command line gives them: keys and texts.
@@ -36,25 +34,10 @@ void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);
 /// COLUMN=LOW:HIGH; throws Error for anything else.
 DeclaredRange ParseRange(const std::string& text);
 
-/// Refuses anything but a whole number of at least `least`, in words a user understands.
-CLI::Validator WholeNumber(std::size_t least);
-/// The same of anything but a number.
-CLI::Validator AnyNumber();
-
-/// --config, which ExpandConfigFile has replaced before the parser sees it: here for --help.
-void AddConfigOption(CLI::App& command);
-
 /// --data-dir, which POLYKERN_DATA sets too.
 CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const std::string& help);
 
 /// --format text or json.
 CLI::Option& AddFormatOption(CLI::App& command, std::string& format);
-
-/// --server; HOST alone means HOST:7433.
-CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help);
-
-/// --keepalive, in seconds.
-CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);
-std::chrono::milliseconds Milliseconds(double seconds);
 
 }  // namespace polykern

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/paper/published_figures.h"
 #include "polykern/paper/reproduction.h"
 #include "polykern/results/result_file.h"
+#include "polykern/results/text_table.h"
+#include "progress.h"
 #include "report_files.h"
 
 namespace polykern {

@@ -13,7 +13,9 @@
 #include "polykern/results/predictions_file.h"
 #include "polykern/results/result.h"
 #include "polykern/results/result_file.h"
+#include "polykern/results/text_table.h"
 #include "polykern/sim/experiment.h"
+#include "progress.h"
 #include "report_files.h"
 #include "run_remarks.h"
 

@@ -135,6 +135,12 @@ class PofGram(Algorithm):
     >>> gram, mkl = pk.PofGram(dimension=8), pk.PofMkl(bank)
     >>> bool(pk.simulate(data.X, data.Y, gram).mse < pk.simulate(data.X, data.Y, mkl).mse)
     True
+
+    With epsilon, sums get noise that hides whether a sample is in them:
+
+    >>> private = pk.simulate(data.X, data.Y, pk.PofGram(dimension=8, epsilon=1))
+    >>> 0 < private.epsilon_spent <= 1
+    True
     """
 
     _name = "pof-gram"

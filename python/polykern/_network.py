@@ -42,7 +42,8 @@ class Agent:
     the connection is not encrypted, the server must be of that kind, and `name` says who this is. state: a file for what
     must survive a restart. wait: how many seconds `predict` waits for a model that this agent has not answered, so that
     every label counts; then it predicts with the newest model it has. 0: it never waits but for the first model. coverage,
-    such as 0.9: predictions get an `.interval` that has this part of the labels; None before the first label.
+    such as 0.9: predictions get an `.interval` that has this part of the labels; None before the first label. masked: it takes
+    part only where what it sends is masked, which it does by itself where the server asks for it and its folder has a mask key.
 
     Inputs and labels are in the units that the server declares; see `configuration()`. Labels outside the target range are
     clipped, with a warning at the first; `status()["clipped"]` counts them, and the server learns their number.
@@ -57,14 +58,15 @@ class Agent:
     (True, 2, True)
     """
 
-    def __init__(self, server="127.0.0.1:7433", certificates=None, *, name=None, state=None, wait=10.0, coverage=None):
+    def __init__(self, server="127.0.0.1:7433", certificates=None, *, name=None, state=None, wait=10.0, coverage=None,
+                 masked=False):
         if certificates is None and name is None:
             raise ValueError("an agent needs certificates (the folder of `polykern pki issue`), or, for trials, a name")
         self.wait = float(wait)
         self._warned = False
         self._core = _core.Agent(str(server), None if certificates is None else os.fspath(certificates), name,
                                  None if state is None else os.fspath(state),
-                                 None if coverage is None else float(coverage))
+                                 None if coverage is None else float(coverage), bool(masked))
         _open.add(self)
 
     def predict(self, x, time=None):
@@ -156,6 +158,9 @@ class Server:
     without end. seed: that of `polykern run` gives the same features (default: 0). time, lags, calendar, ahead, missing,
     categories ({column: its texts}, or names of columns) as `polykern serve` has them: agents make these inputs.
 
+    With masking="helper" the server sees sums over many clients alone; helper says where `polykern helper` listens. With epsilon,
+    sums get noise, from the helper or, without masks, from this server; `status()["noise"]` says what is spent.
+
     A store that exists says what its federation is: whatever is not given comes from there, and what is given must agree.
 
     >>> import polykern as pk
@@ -166,7 +171,7 @@ class Server:
 
     def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None, learn_ranges=None,
                  store=None, listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
-                 seed=None, time=None, lags=None, calendar=None, ahead=None, missing=None, categories=None, **options):
+                 seed=None, time=None, lags=None, calendar=None, ahead=None, missing=None, categories=None, helper=None, **options):
         if target is not None and not isinstance(target, str):
             if target_range is not None:
                 raise ValueError("target has a range already: leave out target_range, or give the target's name alone")
@@ -187,7 +192,7 @@ class Server:
         inputs = dict(time=time, lags=lags, calendar=calendar, ahead=ahead, missing=missing, categories=categories)
         self._core = _core.Server(algorithm, dimension, list(columns or []), ranges, target, ends, plain, learn_ranges, os.fspath(store), listen,
                                   None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
-                                  float(deadline), steps, horizon, seed, inputs, options)
+                                  float(deadline), steps, horizon, seed, inputs, options, helper or "")
         _open.add(self)
 
     @property
@@ -196,8 +201,8 @@ class Server:
         return self._core.address()
 
     def status(self):
-        """A dict: step, finished, learns_ranges, enrolled, connected, answered, accepted, late, duplicates, rejected, clipped, trouble,
-        failure."""
+        """A dict: step, finished, learns_ranges, enrolled, connected, answered, accepted, late, duplicates, rejected, clipped, releases,
+        discarded, noise (None, or a dict: epsilon, delta, epsilon_spent, releases, releases_left), trouble, failure."""
         return self._core.status()
 
     def close(self):

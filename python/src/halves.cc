@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <optional>
 
 #include <pybind11/stl.h>
 
@@ -18,6 +19,7 @@
 #include "polykern/federation/coordinator.h"
 #include "polykern/federation/sample_buffer.h"
 #include "polykern/net/wire.h"
+#include "polykern/privacy/noisy_releases.h"
 
 namespace polykern::python {
 namespace {
@@ -191,6 +193,10 @@ class ServerHalf {
       : owner_(std::move(algorithm)),
         algorithm_(Expecting(LearnerOf(owner_), ReadCount(clients, "clients"))),
         coordinator_(*algorithm_, 0) {
+    if (const NoiseTerms terms = NoiseTermsOf(*algorithm_, 1); terms.noisy()) {
+      noise_.emplace(terms);
+      coordinator_.LetCallerOpen();
+    }
     Publish();
   }
 
@@ -235,25 +241,42 @@ class ServerHalf {
       }
       coordinator_.Receive(all);
       coordinator_.Commit();
+      OpenNoisy();
       Publish();
     });
   }
 
+  py::object EpsilonSpent() {
+    if (!noise_) return py::none();
+    return py::float_(WithoutGil([this] {
+      const std::lock_guard lock(mutex_);
+      return noise_->EpsilonSpent();
+    }));
+  }
+
   py::tuple Save() {
     std::uint64_t step = 0;
+    std::vector<double> noise;
     std::vector<double> state = WithoutGil([&] {
       const std::lock_guard lock(mutex_);
       step = coordinator_.broadcast().step;
+      if (noise_) noise = noise_->Save();
       return coordinator_.Save();
     });
     const auto size = Size(state.size());
-    return py::make_tuple(owner_, step, Taken<double>({size}, std::move(state)));
+    const auto noise_size = Size(noise.size());
+    return py::make_tuple(owner_, step, Taken<double>({size}, std::move(state)),
+                          Taken<double>({noise_size}, std::move(noise)));
   }
   static std::unique_ptr<ServerHalf> Load(const py::tuple& saved) {
     auto server = std::make_unique<ServerHalf>(saved[0], py::int_(0));
     const auto state = saved[2].cast<py::array_t<double, py::array::c_style>>();
     server->coordinator_.Load(saved[1].cast<std::uint64_t>(),
                               {state.data(), static_cast<std::size_t>(state.size())});
+    if (server->noise_ && saved.size() > 3) {
+      const auto noise = saved[3].cast<py::array_t<double, py::array::c_style>>();
+      server->noise_->Load({noise.data(), static_cast<std::size_t>(noise.size())});
+    }
     server->Publish();
     return server;
   }
@@ -279,12 +302,24 @@ class ServerHalf {
     all.fresh.insert(all.fresh.end(), one.fresh.begin(), one.fresh.end());
   }
 
+  /// Noise is the system's own: this half has no seed for it.
+  void OpenNoisy() {
+    if (!noise_ || coordinator_.releases().empty()) return;
+    SystemBits bits;
+    for (Release& release : coordinator_.releases()) {
+      noise_->Add(release.sums, NoiseFor(*noise_, bits));
+      noise_->Fill(release);
+    }
+    coordinator_.Open();
+  }
+
   void Publish() { broadcast_ = std::make_shared<const Broadcast>(coordinator_.broadcast()); }
 
   py::object owner_;
   std::shared_ptr<const Algorithm> algorithm_;
   std::mutex mutex_;  // for what follows
   Coordinator coordinator_;
+  std::optional<NoisyReleases> noise_;
   std::shared_ptr<const Broadcast> broadcast_;
 };
 
@@ -344,6 +379,9 @@ RuntimeError: learn before predict: every label belongs to a prediction
       .def("broadcast", &ServerHalf::broadcast)
       .def("aggregate", &ServerHalf::Aggregate, py::arg("updates"),
            "Ends the step with these updates: with all of them or, if one is refused, with none.")
+      .def_property_readonly("epsilon_spent", &ServerHalf::EpsilonSpent,
+                             "With noise: what a sample of the first noisy sum has lost of its "
+                             "privacy; None without.")
       .def_property_readonly("theta", [](ServerHalf& s) { return ThetaOf(s.broadcast()); })
       .def_property_readonly("step", [](ServerHalf& s) { return s.broadcast().broadcast->step; })
       .def(py::pickle([](ServerHalf& s) { return s.Save(); },

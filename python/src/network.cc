@@ -63,8 +63,9 @@ class PythonAgent {
 
   PythonAgent(const std::string& server, const std::optional<std::string>& certificates,
               const std::optional<std::string>& name, const std::optional<std::string>& state,
-              const std::optional<double>& coverage) {
+              const std::optional<double>& coverage, bool masked) {
     AgentOptions options;
+    options.masked = masked;
     options.coverage = coverage;
     options.link.server = server;
     options.link.certificates = certificates.value_or("");
@@ -248,13 +249,14 @@ class PythonServer {
                const std::optional<std::string>& certificates,
                const std::vector<std::string>& clients, const py::object& quorum, double deadline,
                const py::object& steps, const py::object& horizon, const py::object& seed,
-               const py::dict& inputs, const py::dict& settings) {
+               const py::dict& inputs, const py::dict& settings, const std::string& helper) {
     DeclaredFederation declared;
     declared.algorithm = algorithm;
     declared.options = OptionTexts(settings);
     DeclareInputs(inputs, declared);
     HostedServerOptions options;
     options.store = store;
+    options.helper = helper;
     options.rounds.roster = clients;
     options.rounds.steps = ReadCount(steps, "steps");
     if (!(deadline >= 0 && deadline <= 1e6)) {
@@ -291,13 +293,15 @@ class PythonServer {
 
   py::dict Status() {
     const auto server = Open();
-    const RoundsStatus s = WithoutGil([&] { return server->View().rounds; });
+    const ServerView view = WithoutGil([&] { return server->View(); });
+    const RoundsStatus& s = view.rounds;
     return py::dict("step"_a = s.step, "finished"_a = s.finished,
                     "learns_ranges"_a = s.learns_ranges, "enrolled"_a = s.enrolled,
                     "connected"_a = s.connected, "answered"_a = s.answered,
                     "accepted"_a = s.accepted, "late"_a = s.late, "duplicates"_a = s.duplicates,
-                    "rejected"_a = s.rejected, "clipped"_a = s.clipped, "trouble"_a = s.trouble,
-                    "failure"_a = TextOf(s.failure));
+                    "rejected"_a = s.rejected, "clipped"_a = s.clipped, "releases"_a = s.releases,
+                    "discarded"_a = s.discarded, "noise"_a = NoiseOf(view.opener),
+                    "trouble"_a = view.trouble, "failure"_a = TextOf(s.failure));
   }
 
   void Close() {
@@ -307,6 +311,14 @@ class PythonServer {
   }
 
  private:
+  static py::object NoiseOf(const OpenerStatus& opener) {
+    if (!opener.noise) return py::none();
+    const auto& noise = *opener.noise;
+    return py::dict("epsilon"_a = noise.epsilon, "delta"_a = noise.delta,
+                    "epsilon_spent"_a = noise.spent, "releases"_a = noise.releases,
+                    "releases_left"_a = noise.releases_left);
+  }
+
   static Quorum ReadQuorum(const py::object& given) {
     Quorum quorum;
     if (given.is_none()) return quorum;
@@ -335,9 +347,9 @@ void BindNetwork(py::module_& module) {
   py::class_<PythonAgent>(module, "Agent")
       .def(py::init<const std::string&, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::optional<std::string>&,
-                    const std::optional<double>&>(),
+                    const std::optional<double>&, bool>(),
            py::arg("server"), py::arg("certificates"), py::arg("name"), py::arg("state"),
-           py::arg("coverage"))
+           py::arg("coverage"), py::arg("masked"))
       .def("wait_for_step", &PythonAgent::WaitForStep, py::arg("timeout"))
       .def("wait_until_counted", &PythonAgent::WaitUntilCounted, py::arg("timeout"))
       .def("predict", &PythonAgent::Predict, py::arg("x"), py::arg("time"))
@@ -348,19 +360,21 @@ void BindNetwork(py::module_& module) {
       .def("position", &PythonAgent::Position)
       .def("close", &PythonAgent::Close);
   py::class_<PythonServer>(module, "Server")
-      .def(py::init<const std::optional<std::string>&, const py::object&,
-                    const std::vector<std::string>&,
-                    const std::vector<std::tuple<std::string, double, double>>&,
-                    const std::optional<std::string>&,
-                    const std::optional<std::tuple<double, double>>&, bool, const py::object&,
-                    const std::string&, const std::string&, const std::optional<std::string>&,
-                    const std::vector<std::string>&, const py::object&, double, const py::object&,
-                    const py::object&, const py::object&, const py::dict&, const py::dict&>(),
-           py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("ranges"),
-           py::arg("target"), py::arg("target_range"), py::arg("plain_labels"),
-           py::arg("learn_ranges"), py::arg("store"), py::arg("listen"), py::arg("certificates"),
-           py::arg("clients"), py::arg("quorum"), py::arg("deadline"), py::arg("steps"),
-           py::arg("horizon"), py::arg("seed"), py::arg("inputs"), py::arg("settings"))
+      .def(
+          py::init<
+              const std::optional<std::string>&, const py::object&, const std::vector<std::string>&,
+              const std::vector<std::tuple<std::string, double, double>>&,
+              const std::optional<std::string>&, const std::optional<std::tuple<double, double>>&,
+              bool, const py::object&, const std::string&, const std::string&,
+              const std::optional<std::string>&, const std::vector<std::string>&, const py::object&,
+              double, const py::object&, const py::object&, const py::object&, const py::dict&,
+              const py::dict&, const std::string&>(),
+          py::arg("algorithm"), py::arg("dimension"), py::arg("columns"), py::arg("ranges"),
+          py::arg("target"), py::arg("target_range"), py::arg("plain_labels"),
+          py::arg("learn_ranges"), py::arg("store"), py::arg("listen"), py::arg("certificates"),
+          py::arg("clients"), py::arg("quorum"), py::arg("deadline"), py::arg("steps"),
+          py::arg("horizon"), py::arg("seed"), py::arg("inputs"), py::arg("settings"),
+          py::arg("helper"))
       .def("address", &PythonServer::Address)
       .def("status", &PythonServer::Status)
       .def("close", &PythonServer::Close);

@@ -3,6 +3,7 @@
 // The public interface: what is included here is installed, and nothing else
 // (cmake/polykern_library.cmake). A program may include this file, or those that it needs.
 
+#include "polykern/agent_c.h"
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/messages.h"

@@ -4,6 +4,7 @@ import json
 import re
 import resource
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -12,7 +13,7 @@ import urllib.request
 import pytest
 
 from federation import CLIENTS, POLYKERN, STEPS
-from raw_client import WIDTH, update
+from raw_client import VERSION, WIDTH, update
 
 
 class Eyes:
@@ -197,3 +198,29 @@ def test_a_model_that_has_left_all_bounds_is_told_and_no_line_is_blamed(federati
     assert " 0 bad lines" in told
     made = [json.loads(line) for line in (f.folder / "0.out").read_text().splitlines()]
     assert len(made) == 40 and all(0 <= p["prediction"] <= 1 for p in made)
+
+
+def test_a_store_that_was_lost_or_rolled_back_is_noticed(federation, raw, v1):
+    f = federation("pof-mkl", clients=2)
+    eyes = Eyes(f, "--quorum", "1")
+    client = raw(f, hello=None)
+    client.send(v1.ClientMessage(hello=v1.Hello(version=VERSION, next_step=7)))  # the store is at 0
+    assert client.read().welcome
+    eyes.wait_for(lambda: eyes.get("healthz")[0] == 503)
+    told = "step 6 was answered, and the store is at step 0: was it lost, or rolled back?"
+    assert told in eyes.get("healthz")[1] and told in eyes.status()
+    eyes.wait_for(lambda: told in (f.folder / "server.txt").read_text())
+
+
+def test_slow_requests_keep_nobody_from_looking(federation):
+    eyes = Eyes(federation("pof-mkl", clients=1))
+    host, port = eyes.address.split(":")
+    slow = [socket.create_connection((host, int(port))) for _ in range(100)]
+    for s in slow:
+        s.sendall(b"GET /metrics HTTP/1.1\r\n")
+    began = time.monotonic()
+    for _ in range(5):
+        assert eyes.get("healthz") == (200, "ok\n")
+    assert time.monotonic() - began < 2
+    for s in slow:
+        s.close()

@@ -12,6 +12,8 @@ import threading
 import time
 
 POLYKERN = os.environ["POLYKERN"]
+# What an agent is started with; another program may take the options of `polykern join`.
+JOIN = os.environ.get("POLYKERN_JOIN", f"{POLYKERN} join").split()
 CLIENTS = 8
 STEPS = 40
 DIMENSION = 5
@@ -59,9 +61,9 @@ class Federation:
         subprocess.run([POLYKERN, *map(str, arguments)], cwd=self.folder, check=True,
                        stdout=subprocess.DEVNULL)
 
-    def start(self, arguments, name, **options):
+    def start(self, arguments, name, program=(POLYKERN,), **options):
         log = open(self.folder / f"{name}.log", "a")
-        process = subprocess.Popen([POLYKERN, *map(str, arguments)], cwd=self.folder, stderr=log,
+        process = subprocess.Popen([*program, *map(str, arguments)], cwd=self.folder, stderr=log,
                                    text=True, **options)
         log.close()
         self.processes.append(process)
@@ -94,9 +96,9 @@ class Federation:
     def join(self, k, *more, give_up=60):
         with open(self.folder / f"{k}.out", "a") as out:
             self.agents[k] = self.start(
-                ["join", "--server", f"127.0.0.1:{self.way or self.port}", "--certificates",
+                ["--server", f"127.0.0.1:{self.way or self.port}", "--certificates",
                  f"pki/clients/{self.names[k]}", "--input", f"{k}.csv", "--state", f"{k}.state",
-                 "--give-up", give_up, *more], f"agent-{k}", stdout=out)
+                 "--give-up", give_up, *more], f"agent-{k}", program=JOIN, stdout=out)
 
     def wait(self, timeout=120):
         end = time.time() + timeout

@@ -43,6 +43,10 @@ def text(value):
     return number(len(value)) + value.encode()
 
 
+def bits_of(value):
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
 def raw_public(key):
     return key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
 
@@ -50,7 +54,9 @@ def raw_public(key):
 class Client:
     """Masks as docs/protocol.md says."""
 
-    def __init__(self, folder, name, helper_key):
+    kind, unit = KIND, UNIT
+
+    def __init__(self, folder, name, helper_key, further=b""):
         self.name = name
         read = lambda file: serialization.load_pem_private_key((folder / file).read_bytes(), None)
         secret, certificate_key = read("mask.key"), read("client.key")
@@ -59,14 +65,14 @@ class Client:
         self.key = dict(certificate=(folder / "client.crt").read_text(), key=public,
                         signature=certificate_key.sign(signed, ec.ECDSA(hashes.SHA256())))
         shared = secret.exchange(x25519.X25519PublicKey.from_public_bytes(helper_key))
-        info = text("polykern pair key 1") + text(FEDERATION) + number(EPOCH) + text(name) + text("auditor") + text("")
+        info = text("polykern pair key 1") + text(FEDERATION) + number(EPOCH) + text(name) + text("auditor") + number(len(further)) + further
         self.pair = HKDF(hashes.SHA256(), 32, b"".join(sorted([public, helper_key])), info).derive(shared)
 
     def send(self, step, samples, releases=0):
         """What it sends of a sum, and its numbers, masked and not."""
         nonce = secrets.token_bytes(16)
         plain = [secrets.randbits(64) for _ in range(NUMBERS)]
-        fields = [EPOCH, 64, struct.unpack("<Q", struct.pack("<d", UNIT))[0], step, KIND, NUMBERS, samples,
+        fields = [EPOCH, 64, bits_of(self.unit), step, self.kind, NUMBERS, samples,
                   6 * samples, 6 * samples, releases]
         key = hmac.digest(self.pair, b"polykern mask 1\0" + b"".join(map(number, fields)) + nonce, hashlib.sha256)
         stream = Cipher(algorithms.ChaCha20(key, bytes(16)), None).encryptor().update(bytes(8 * NUMBERS))
@@ -81,6 +87,8 @@ def added(rows):
 
 class Helped:
     """A folder with an authority, a helper that runs, and three clients."""
+
+    kind, unit = KIND, UNIT
 
     def __init__(self, folder, v1):
         self.folder, self.v1, self.helper, self.port = folder, v1, None, 0
@@ -115,10 +123,13 @@ class Helped:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # Python knows no role of helpers
         context.load_cert_chain(self.folder / f"{own}.crt", self.folder / f"{own}.key")
         wire = websocket.Client(self.port, context, target="/polykern-helper")
-        hello = self.v1.HelperHello(version=1, federation=FEDERATION, epoch=EPOCH)
+        hello = self.v1.HelperHello(version=1, federation=FEDERATION, epoch=EPOCH, noise=self.noise())
         wire.write(websocket.BINARY, self.v1.ToHelper(hello=hello).SerializeToString())
         welcome = self.v1.FromHelper.FromString(wire.read()).welcome
         return wire, welcome
+
+    def noise(self):
+        return None
 
     def clients(self, welcome):
         return [Client(self.folder / "pki/clients" / name, name, welcome.key.key) for name in self.names]
@@ -126,8 +137,8 @@ class Helped:
     def release(self, number, sent, clients=()):
         names = sorted({message["client"] for message in sent})
         release = self.v1.Release(
-            id=number + 10, federation=FEDERATION, epoch=EPOCH, number=number, kind=KIND, numbers=NUMBERS, bits=64,
-            unit=UNIT, clients=names, client=[names.index(message["client"]) for message in sent],
+            id=number + 10, federation=FEDERATION, epoch=EPOCH, number=number, kind=self.kind, numbers=NUMBERS, bits=64,
+            unit=self.unit, noise=self.noise(), clients=names, client=[names.index(message["client"]) for message in sent],
             nonces=b"".join(message["nonce"] for message in sent),
             **{field: [message[field] for message in sent]
                for field in ("step", "samples", "unknowns", "new_unknowns", "releases")})

@@ -34,7 +34,7 @@ def test_another_file_is_read_from_its_beginning(mill):
     (mill.folder / "day1.csv").write_text("a,b,y\n" + rows(20, 0.1))
     (mill.folder / "day2.csv").write_text("a,b,y\n" + rows(30, 0.2))
     ids, said = mill("day1.csv")
-    assert ids == list(range(2, 22)) and said.count("\n") == 1
+    assert ids == list(range(2, 22)) and said.count("\n") == 2
     ids, said = mill("day2.csv")
     assert ids == list(range(2, 32)) and "30 samples, 30 learnt" in said
     assert "polykern: day2.csv: does not begin with what was learnt last; read from its first line\n" in said
@@ -67,9 +67,9 @@ def test_a_stream_has_no_lines_that_were_learnt_before(mill):
     for stream in ("-", "/dev/stdin"):  # the latter a file, but a pipe
         for _ in range(2):
             ids, said = mill(stream, text, "--wait")
-            assert ids == list(range(2, 12)) and "10 learnt" in said and said.count("\n") == 1
+            assert ids == list(range(2, 12)) and "10 learnt" in said and said.count("\n") == 2
     ids, said = mill("in.csv")
-    assert ids == list(range(2, 22)) and said.count("\n") == 1
+    assert ids == list(range(2, 22)) and said.count("\n") == 2
     assert mill("-", text)[0] == list(range(2, 12))  # and leaves alone what is known of a file
     with open(mill.folder / "in.csv", "a") as file:
         file.write(rows(3, 0.3))
@@ -112,6 +112,7 @@ def test_an_input_that_breaks_off_ends_the_agent_as_its_end_would_but_for_the_co
     out, said = process.communicate(timeout=20)
     assert process.returncode == 1 and out == ""  # a line that was cut off is none
     assert said.splitlines() == [
+        "polykern: joined: at step 0",
         f"polykern: {address}, line 4: cannot be read (Connection reset by peer); stopped learning",
         "polykern: 2 samples, 2 learnt; 0 bad lines, 0 values clipped; 0 still without a label, 0 forgotten",
         f"polykern: {address}: not read to its end; start the agent again when it can be"]

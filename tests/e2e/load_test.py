@@ -37,7 +37,20 @@ def test_it_loads_another_server_with_its_clients(polykern, federation):
     assert f.step() >= figures["steps"]
 
 
+def test_its_clients_may_be_masked(polykern):
+    figures = {}
+    for masking in ("none", "helper"):
+        done = polykern("load", "--clients", 6, "--seconds", 0.5, "--algorithm", "pof-gram", "--masking", masking,
+                        "--format", "json")
+        assert done.code == 0, done.err
+        figures[masking] = json.loads(done.out)
+        assert figures[masking]["rejected"] == 0 and figures[masking]["updates"] > 0
+    assert figures["none"]["helper_microseconds_per_update"] is None
+    assert figures["helper"]["helper_microseconds_per_update"] >= 0
+
+
 @pytest.mark.parametrize("options, words", [
+    (["--masking", "helper"], "the server did not start"),  # pof-mkl cannot be masked, which the server says
     (["--server", "127.0.0.1:1"], "--server needs --certificates"),
     (["--server", "127.0.0.1:1", "--certificates", "."], "there are 0 clients' folders, not 100"),
     (["--folder", "nowhere"], "nowhere: no folder can be made there"),

@@ -4,13 +4,14 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import time
 
 import pytest
 
 from federation import DIMENSION, POLYKERN
-from raw_client import M, N, VERSION, WIDTH, update
+from raw_client import M, N, VERSION, WIDTH, tls, update
 from websocket import BROKEN, BUSY, LOST, REFUSED, REPLACED, Closed
 from websocket import VERSION as OTHER_VERSION
 
@@ -57,7 +58,7 @@ def test_no_certificate_and_another_authoritys_are_refused(served, raw, tmp_path
     assert all(c["accepted"] == 0 for c in clients_of(served).values())
 
 
-def test_an_expired_certificate_is_refused(served, raw, tmp_path):
+def test_an_expired_certificate_is_refused_and_one_that_expires_ends_its_connection(served, raw, tmp_path):
     pki = served.folder / "pki"
     late = tmp_path / "late"
     late.mkdir()
@@ -74,12 +75,14 @@ def test_an_expired_certificate_is_refused(served, raw, tmp_path):
 
     openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
             "/CN=station-0", "-keyout", late / "client.key", "-out", late / "csr")
-    for start, end, good in (("20200101000000Z", "20200201000000Z", False),
-                             ("20200101000000Z", "20400101000000Z", True)):
+    def connect(end):
         (late / "index").write_text("")
-        openssl("ca", "-batch", "-config", late / "ca.cnf", "-cert", pki / "ca.crt", "-keyfile", pki / "ca.key",
-                "-in", late / "csr", "-out", late / "client.crt", "-startdate", start, "-enddate", end, "-notext")
-        client = raw(served, certificates=late)
+        openssl("ca", "-batch", "-config", late / "ca.cnf", "-cert", pki / "ca.crt", "-keyfile", pki / "ca.key", "-in", late / "csr",
+                "-out", late / "client.crt", "-startdate", "20200101000000Z", "-enddate", end, "-notext")
+        return raw(served, certificates=late)
+
+    for end, good in (("20200201000000Z", False), ("20400101000000Z", True)):
+        client = connect(end)
         if good:  # so it was the time, and nothing else
             assert client.read().welcome.client == 0
             continue
@@ -87,6 +90,16 @@ def test_an_expired_certificate_is_refused(served, raw, tmp_path):
         shutil.copy(pki / "ca.crt", late / "ca.crt")
         done = subprocess.run([POLYKERN, "join", "--certificates", late], capture_output=True, text=True)
         assert done.returncode == 1 and "expired on 2020-02-01" in done.stderr
+
+    other = raw(served, "station-1")
+    assert other.read().welcome
+    soon = time.time() + 3
+    client = connect(time.strftime("%Y%m%d%H%M%SZ", time.gmtime(soon)))
+    assert client.read().welcome  # in time
+    code, why = client.status()
+    assert code == REFUSED and "expired" in why
+    assert 0 <= time.time() - int(soon) < 3
+    assert other.answers()
 
 
 def test_revocation_works_without_a_restart(served, raw):
@@ -123,6 +136,22 @@ def test_another_version_of_the_protocol_is_refused_clearly(served, raw, version
     code, why = raw(served, hello=version).status()
     assert code == OTHER_VERSION
     assert f"you speak version {version}" in why and f"this server speaks {VERSION}" in why
+
+
+def test_a_peer_of_a_version_over_http2_is_closed_and_named(served):
+    old = tls(served, "station-2")
+    old.set_alpn_protocols(["h2"])
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as s, \
+            old.wrap_socket(s, server_hostname="127.0.0.1") as wire:
+        wire.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        try:
+            assert wire.recv(100) == b""
+        except ConnectionResetError:
+            pass
+    end = time.monotonic() + 5
+    while "HTTP/2" not in (log := (served.folder / "server.log").read_text()) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert "it speaks HTTP/2, as polykern before 0.2 did (station-2: update it)" in log
 
 
 def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):

@@ -96,6 +96,42 @@ def test_an_agent_says_that_a_server_is_not_polykerns(trial, tmp_path):
     assert "it answers with HTTP 404; is it a polykern server?" in done.stderr
 
 
+def test_a_wrong_host_port_name_and_protocol_each_say_what_to_do(federation):
+    f = federation("pof-mkl", clients=1)
+    f.do("pki", "init", "--renew", "--server", "learn.example.org")
+
+    def said(server, *options):
+        done = subprocess.run([POLYKERN, "join", "--server", server, "--input", "0.csv", "--give-up", "1", *options],
+                              cwd=f.folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and done.stdout == ""
+        return done.stderr.splitlines()[0]
+
+    mutual = ["--certificates", "pki/clients/station-0"]
+    plain = ["--insecure", "--name", "station-0"]
+    f.serve()
+    here = f"127.0.0.1:{f.port}"
+    assert "no.such.invalid:7433: no machine of this name is known; check the name" in said("no.such.invalid", *mutual)
+    assert "127.0.0.1:1: nobody listens there; does it run, and is the port right?" in said("127.0.0.1:1", *mutual)
+    assert (f"{here}: the server's certificate is not for 127.0.0.1; connect to a name that it is for, or make one that is: "
+            "polykern pki init --renew --server 127.0.0.1") in said(here, *mutual)
+    assert "; a server with certificates needs --certificates" in said(here, *plain)
+    subprocess.run([POLYKERN, "pki", "init", "--dir", "other", "--server", "127.0.0.1"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([POLYKERN, "pki", "issue", "--dir", "other", "station-0"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
+    theirs = ["--certificates", "other/clients/station-0"]
+    assert "the server's certificate is not from this federation's authority; is it the right server" in said(here, *theirs)
+    f.do("pki", "init", "--renew", "--server", "127.0.0.1")
+    f.server.kill()
+    f.server.wait()
+    f.serve()
+    (f.folder / "other/clients/station-0/ca.crt").write_bytes((f.folder / "pki/ca.crt").read_bytes())
+    assert "the server does not take this agent's certificate: it is of another authority; get one" in said(here, *theirs)
+    f.server.kill()
+    f.server.wait()
+    (f.folder / "store.db").unlink()
+    f.serve("--insecure")
+    assert "; is it a polykern server, and not --insecure?" in said(here, *mutual)
+
+
 def test_an_agent_comes_back_when_it_is_let_in_again(federation):
     f = federation("pof-mkl", clients=1)
     f.steps = 0
@@ -130,10 +166,13 @@ def test_an_agent_comes_back_when_it_is_let_in_again(federation):
         agent.stdin.close()
         said = agent.stderr.read()
     assert agent.returncode == 0, said
-    refused, again, _, unlearnt = said.splitlines()
+    lines = [line for line in said.splitlines()[:-1] if "not learnt from" not in line]  # told while it happens, too
+    joined, refused, again, _ = lines
+    unlearnt = said.splitlines()[-1]
+    assert joined.startswith("polykern: joined: at step ")
     assert "labels not learnt from" in unlearnt
     assert "the certificate is revoked; it needs another certificate (polykern pki issue)" in refused
-    assert again == "polykern: connected again"
+    assert again.startswith("polykern: connected again: at step ")
 
 
 def test_an_agent_whose_certificate_was_renewed_in_time_goes_on_when_the_old_one_ends(federation):

@@ -24,17 +24,19 @@ HelperContents Read(const std::string& path) {
   return ReadHelperContents(database);
 }
 
-/// The bytes of a small log: an epoch with three releases of two kinds, and two keys.
+/// The bytes of a small log: an epoch with three releases of two kinds, two keys, and noise.
 std::vector<std::uint8_t> GoodLog() {
   const MemoryFile file;
   {
     Database database(file.path(), Database::Mode::kWrite);
     database.Run("PRAGMA page_size = 512; PRAGMA journal_mode = MEMORY");
     database.Run(kHelperLogFormat.schema);
+    database.Run(kHelperNoiseTables);
     database.Run(
         "INSERT INTO state VALUES(0, '0123456789abcdef', 1, 3, 0, 60, 960);"
         "INSERT INTO client VALUES('a', 0, 1), ('a', 4, 3), ('b', 4, 2);"
-        "INSERT INTO mask_key VALUES('a', x'0102'), ('b', x'')");
+        "INSERT INTO mask_key VALUES('a', x'0102'), ('b', x'');"
+        "INSERT INTO noise VALUES(0, 4607182418800017408, 4607182418800017408, 64, 1, 3, 64, 1)");
     const std::vector<std::uint64_t> numbers = {1, 2, UINT64_MAX};
     const auto bytes = std::as_bytes(std::span(numbers));
     const auto sum = Sha256(bytes);
@@ -42,6 +44,10 @@ std::vector<std::uint8_t> GoodLog() {
     insert.Bind(1, std::span<const std::byte>(sum))
         .Bind(2, std::span<const std::byte>(sum))
         .Bind(3, bytes)
+        .Run();
+    Statement(database, "INSERT INTO stream(sum, numbers) VALUES(?, ?)")
+        .Bind(1, std::span<const std::byte>(sum))
+        .Bind(2, bytes)
         .Run();
     database.Run(
         ("PRAGMA application_id = " + std::to_string(kHelperLogFormat.application)).c_str());

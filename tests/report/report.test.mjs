@@ -140,6 +140,33 @@ test("the saved error curve is the one of result.json", async () => {
   ys.forEach((y, i) => assert.ok(Math.abs(y - ys[0] - slope * (logs[i] - logs[0])) < 0.3, `point ${i}`));
 });
 
+test("epsilon over time and the error against it are those of result.json", async () => {
+  polykern("run", "-k", "12", "-s", "40", "-r", "2", "-a", "pof-gram", "--epsilon", "1,8", "--releases", "5", "--out", "noisy");
+  const runs = result("noisy").runs;
+  const noisy = await open("noisy/report.html");
+  const lines = async (title) => {
+    const { text } = await saved(noisy, noisy.getByRole("button", { name: `Save as SVG: ${title}` }));
+    return [...text.matchAll(/<path d="([^"]*)"[^>]*><title>([^<]*)<\/title>/g)]
+      .map(([, path]) => path.split(/[ML]/).slice(1).map((point) => point.split(" ").map(Number)));
+  };
+  const straight = (drawn, values) => {
+    assert.equal(drawn.length, values.length);
+    const [low, high] = [values.indexOf(Math.min(...values)), values.indexOf(Math.max(...values))];
+    const slope = (drawn[high] - drawn[low]) / (values[high] - values[low]);
+    drawn.forEach((y, i) => assert.ok(Math.abs(y - drawn[low] - slope * (values[i] - values[low])) < 0.3, `point ${i}`));
+  };
+  const spent = await lines("Epsilon spent over time");
+  assert.equal(spent.length, 2);
+  for (const [i, run] of runs.entries()) {
+    straight(spent[i].map(([, y]) => y), run.curves.epsilon);
+    assert.ok(Math.abs(run.curves.epsilon.at(-1) - run.epsilon_spent) < 1e-12);
+  }
+  const [errors] = await lines("Error against epsilon");
+  assert.equal(errors.length, 2);
+  assert.ok(errors[1][0] > errors[0][0] && (errors[1][1] > errors[0][1]) === (runs[1].mse < runs[0].mse));
+  await noisy.close();
+});
+
 test("the coverage over time is that of result.json, beside what was asked for", async () => {
   const chart = figure(page, "Coverage over time");
   await chart.getByLabel("Mean over the last").selectOption({ index: 0 });

@@ -6,6 +6,7 @@ import { errorChart, regretChart } from "./curves";
 import { el } from "./dom";
 import type { Group } from "./model";
 import { paperTables } from "./paper";
+import { privacyCharts } from "./privacy";
 import { readGroups } from "./read";
 import { regretDistribution } from "./regret_distribution";
 import { runsTable } from "./runs_table";
@@ -27,6 +28,7 @@ function sections(group: Group): (HTMLElement | null)[] {
     clientScores(group),
     weightSections(group),
     regretDistribution(group),
+    ...privacyCharts(group),
     ...sweepCharts(group),
     settings(group),
   ];

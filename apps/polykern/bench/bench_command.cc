@@ -14,9 +14,9 @@
 #include "bench/machine_limits.h"
 #include "bench/numpy_twin.h"
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/sim/experiment.h"
+#include "progress.h"
 
 namespace polykern {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "console.h"
 #include "polykern/core/version.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {

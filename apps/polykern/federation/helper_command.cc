@@ -15,6 +15,8 @@
 #include "polykern/net/helper/helper_server.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/server/server_log.h"
+#include "polykern/results/text_table.h"
+#include "service.h"
 
 namespace polykern {
 namespace {
@@ -54,6 +56,8 @@ std::set<std::string> ReadClients(const std::vector<std::string>& texts) {
 
 void ExecuteHelper(HelperCommandOptions o) {
   LeaveNoCoreFiles();
+  Service service;
+  o.server.keys = CredentialsWith("helper.key");
   o.server.rules.clients = ReadClients(o.clients);
   if (o.server.rules.least_clients > o.server.rules.clients.size()) {
     throw Error(OptionName("least_clients", std::to_string(o.server.rules.least_clients)) +
@@ -74,12 +78,15 @@ void ExecuteHelper(HelperCommandOptions o) {
       << "it sees names, times, counts and sets of clients, never data; each sum has at least "
       << Count(o.server.rules.least_clients, "client") << " and " << o.server.rules.least_samples
       << " samples beside the largest one's" << std::endl;
+  service.Ready("listening on " + helper.address());
   std::string told;
   for (;;) {
     constexpr timespec kLook{0, 200'000'000};
     if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
     if (const auto failure = helper.failure()) throw *failure;
     const std::string trouble = helper.trouble();
+    service.Alive(trouble.empty() ? Count(helper.counts().answered, "release") + " answered"
+                                  : trouble);
     if (trouble != told) log.Event("helper", trouble.empty() ? "recovered" : "trouble", trouble);
     told = trouble;
   }
@@ -119,6 +126,14 @@ void AddHelperCommand(CLI::App& program) {
       .add_option("--disclosure", o->server.rules.disclosure,
                   "Most numbers that it unmasks for each unknown of the samples in them; as the "
                   "server's --disclosure, or more")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  helper
+      .add_option("--epsilon", o->server.rules.most_epsilon,
+                  "It works with noise alone, of at most this epsilon (default: with what the "
+                  "federation's first release promises, noise or not)")
+      ->check(CLI::PositiveNumber);
+  helper.add_option("--delta", o->server.rules.most_delta, "With --epsilon: of at most this delta")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   helper.add_flag("--insecure", o->server.insecure,

@@ -1,23 +1,26 @@
 #include <memory>
 
 #include "commands.h"
+#include "common_options.h"
 #include "console.h"
 #include "federation/join_session.h"
-#include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
 #include "polykern/data/samples/input_stream.h"
+#include "service.h"
 
 namespace polykern {
 
-void AddJoinCommand(CLI::App& program) {
+void AddJoinCommand(CLI::App& program, const std::string& typed) {
   auto o = std::make_shared<JoinOptions>();
   CLI::App& join = *program.add_subcommand(
       "join",
       "Take part in a federation, beside a stream of samples: predictions out, updates to the "
       "server.\n"
-      "Example: polykern join --server learn.example.org:7433 --certificates station-7 --state "
-      "station-7.state < samples.csv");
+      "Example: " +
+          typed +
+          " --server learn.example.org:7433 --certificates station-7 --state station-7.state "
+          "< samples.csv");
   AddConfigOption(join);
   LinkOptions& link = o->agent.link;
   AddServerOption(join, link.server, "HOST, or HOST:PORT").capture_default_str();
@@ -74,6 +77,9 @@ void AddJoinCommand(CLI::App& program) {
     o->output.intervals = o->agent.coverage.has_value();
     o->agent.link.keepalive = Milliseconds(o->keepalive);
     o->agent.link.refused_wait = Milliseconds(o->ask_again);
+    if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
+      o->agent.link.certificates = CredentialsWith("client.crt");
+    }
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
       throw Error("--certificates is needed: the folder that `polykern pki issue` made");
     }

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <utility>
 
-#include "console.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/data/agreed_scale.h"
@@ -13,12 +12,26 @@
 #include "polykern/data/samples/input_stream.h"
 #include "polykern/io/files.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {
 
 void Tell(const std::string& line) {
   if (!line.empty()) std::cerr << "polykern: " << Printable(line) << std::endl;
+}
+
+std::string UnlearntText(std::uint64_t labels) {
+  return Count(labels, "label") +
+         " not learnt from: a step takes one; with --wait each sample waits for a step";
+}
+
+/// What systemd shows.
+std::string ServiceStatus(const AgentStatus& status) {
+  const std::string step = "at step " + std::to_string(status.step);
+  return status.connected         ? step + ", " + Count(status.learnt, "label") + " learnt"
+         : status.trouble.empty() ? "connecting"
+                                  : step + "; " + status.trouble;
 }
 
 /// What this agent is called, if anybody wants to know.
@@ -33,6 +46,9 @@ std::string NameOf(const JoinOptions& options) {
 
 JoinSession::JoinSession(const JoinOptions& options)
     : options_(options), output_(options.output, NameOf(options)), agent_(options.agent) {
+  const auto status = [this] { return ServiceStatus(agent_.status()); };
+  service_.Ready(status());
+  service_.WatchOver(status);
   const InputKind kind = KindOf(options.input);
   wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
   can_resume_ = kind == InputKind::kFile;
@@ -112,8 +128,7 @@ void JoinSession::Read(SampleFeed& feed) {
   Resume(feed);
   FeedSample sample;
   while (feed.Next(sample)) {
-    // Beside a stream nothing waits for the server.
-    if (!wait_) Tell(news_.Next(agent_.status()));
+    TellNews(feed);
     try {
       if (!sample.problem.empty()) throw UnusableSample(sample.problem);
       Use(feed, sample);
@@ -123,6 +138,31 @@ void JoinSession::Read(SampleFeed& feed) {
       ++bad_;
       Tell(bad_lines_.Next(error.Spelled(ShellSpelling), std::chrono::steady_clock::now()));
     }
+  }
+}
+
+/// Of the server, and of what is lost meanwhile.
+void JoinSession::TellNews(const SampleFeed& feed) {
+  const AgentStatus status = agent_.status();
+  // Who waits for the server is told of its absence there; beside a stream nothing waits.
+  if (!wait_ || status.connected) Tell(news_.Next(status));
+  const auto now = std::chrono::steady_clock::now();
+  const FeedCounts counts = feed.counts();
+  // While the server is away that is no news.
+  const bool drops = status.connected && !status.finished && status.not_learnt.empty();
+  if (drops && unlearnt_.IsDue(status.unlearnt, now)) {
+    Tell(UnlearntText(status.unlearnt));
+  }
+  if (forgotten_.IsDue(counts.forgotten, now)) {
+    Tell(Count(counts.forgotten, "sample") +
+         " forgotten before a label came; --pending says how many may wait");
+  }
+  // Of the first it was told where it is.
+  if (counts.clipped_labels > 1 && clipped_.IsDue(counts.clipped_labels, now)) {
+    Tell(Count(counts.clipped_labels, "label") + " outside the target range and clipped so far");
+  }
+  if (counts.went_back > 1 && went_back_.IsDue(counts.went_back, now)) {
+    Tell(Count(counts.went_back, "time") + " not after the one before so far");
   }
 }
 
@@ -144,10 +184,8 @@ void JoinSession::Resume(SampleFeed& feed) {
 
 void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
   if (sample.went_back && feed.counts().went_back == 1) {
-    Tell(
-        feed.Place(sample.read) + "its time, " + TimeText(sample.time) +
-        ", is not later than that of the line before; samples are taken as they come, and others " +
-        "like it are counted at the end");
+    Tell(feed.Place(sample.read) + "its time, " + TimeText(sample.time) +
+         ", is not later than that of the line before; samples are taken as they come");
   }
   // What was collected came at once, however it will go on: without steps it would not be learnt.
   if (wait_ || sample.collected) {
@@ -185,7 +223,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   if (sample.clipped_label && feed.counts().clipped_labels == 1) {
     Tell(feed.Place(sample.read) + "the label is outside the federation's target range, " +
          ExactText(scale_.target.low) + ":" + ExactText(scale_.target.high) +
-         ", and is clipped; so will others be, which are counted at the end");
+         ", and is clipped; so will others be");
   }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   InputPosition position = can_resume_ ? sample.read : agent_.position();
@@ -231,8 +269,7 @@ void JoinSession::Summarize(const FeedCounts& counts) const {
        std::to_string(counts.forgotten) + " forgotten");
   const AgentStatus status = agent_.status();
   if (status.unlearnt > 0 && !status.finished && status.not_learnt.empty()) {
-    Tell(Count(status.unlearnt, "label") +
-         " not learnt from: a step takes one; with --wait each sample waits for a step");
+    Tell(UnlearntText(status.unlearnt));
   }
 }
 

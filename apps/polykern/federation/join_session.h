@@ -13,6 +13,7 @@
 #include "polykern/net/agent/agent.h"
 #include "polykern/net/agent/agent_news.h"
 #include "polykern/net/configuration.h"
+#include "service.h"
 
 namespace polykern {
 
@@ -47,6 +48,7 @@ class JoinSession {
   void LearnRanges(SampleFeed& feed);
   void TellRanges(const SampleFeed& feed);
   void Read(SampleFeed& feed);
+  void TellNews(const SampleFeed& feed);
   void Resume(SampleFeed& feed);
   void Use(SampleFeed& feed, const FeedSample& sample);
   std::string TimeOf(const FeedSample& sample, std::uint64_t step) const;
@@ -71,7 +73,9 @@ class JoinSession {
   std::uint64_t learnt_ = 0;
   std::uint64_t bad_ = 0;
   BadLines bad_lines_;
+  Tally unlearnt_, forgotten_, clipped_, went_back_;
   bool learns_ = true;  // from good labels, as far as it was told
+  Service service_;     // last: it looks at the agent
 };
 
 }  // namespace polykern

@@ -9,14 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
+#include "polykern/io/files.h"
 #include "polykern/io/temporary_folder.h"
 #include "polykern/net/load/child_server.h"
 #include "polykern/net/load/load.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/client_identity.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {
@@ -33,16 +34,50 @@ struct LoadCommandOptions {
   std::string folder;  ///< where its own server's folder is made; empty: where temporary files go
   std::string algorithm = "pof-mkl";
   std::string mode = "sync";
+  std::string masking = "none";
   std::size_t kernels = 51, features = 20, kernels_per_upload = 25, dimension = 14;
   std::uint64_t seed = 0;
   std::string format = "text";
 };
 
-std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::string& folder) {
-  std::vector<std::string> arguments = {"polykern", "serve"};
-  const auto add = [&](const char* option, const std::string& value) {
-    arguments.insert(arguments.end(), {option, value});
-  };
+constexpr const char* kClientName = "load";
+
+/// Words of a command line.
+class Arguments {
+ public:
+  explicit Arguments(const char* command) : words_{"polykern", command} {}
+  void operator()(const char* option, const std::string& value) {
+    words_.insert(words_.end(), {option, value});
+  }
+  const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+/// Makes what a helper needs in a folder that has an authority.
+std::vector<std::string> HelperArguments(const LoadCommandOptions& o, const std::string& folder) {
+  IssueOptions issue;
+  issue.hosts = {"127.0.0.1"};
+  IssueHelper(folder + "/pki", "helper", issue);
+  std::string names;
+  for (std::size_t k = 0; k < o.clients; ++k) {
+    names += kClientName + ("-" + std::to_string(k)) + "\n";
+  }
+  ReplaceFile(folder + "/clients.txt", names, FileMode::kSecret);
+  Arguments add("helper");
+  add("--listen", "127.0.0.1:0");
+  add("--certificates", folder + "/pki/helpers/helper");
+  add("--store", folder + "/helper.db");
+  add("--clients", "@" + folder + "/clients.txt");
+  add("--log", "none");
+  return add.words();
+}
+
+/// `helper`: its address; empty: there is none.
+std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::string& folder,
+                                        const std::string& helper) {
+  Arguments add("serve");
   add("--listen", "127.0.0.1:0");
   add("--certificates", folder + "/pki");
   add("--store", folder + "/store.db");
@@ -57,7 +92,11 @@ std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::
   if (o.mode == "sync") add("--quorum", std::to_string(o.clients));
   add("--max-clients", std::to_string(o.clients));
   add("--max-connected", std::to_string(o.clients));
-  return arguments;
+  if (!helper.empty()) {
+    add("--masking", o.masking);
+    add("--helper", helper);
+  }
+  return add.words();
 }
 
 /// What belongs to the figures of the clients.
@@ -66,6 +105,7 @@ struct Surroundings {
   double own_work = 0;                       ///< seconds of a core while it was measured
   std::optional<double> server_work = {};    ///< of its own server
   std::optional<double> server_memory = {};  ///< bytes per client
+  std::optional<double> helper_work = {};    ///< of its own helper
 };
 
 void Report(const LoadCommandOptions& o, const LoadFigures& figures, const Surroundings& around) {
@@ -91,10 +131,14 @@ void Report(const LoadCommandOptions& o, const LoadFigures& figures, const Surro
               {"rejected", figures.rejected},
               {"load_microseconds_per_update", 1e6 * around.own_work / updates},
               {"server_microseconds_per_update", nullptr},
-              {"server_bytes_per_client", nullptr}};
+              {"server_bytes_per_client", nullptr},
+              {"helper_microseconds_per_update", nullptr}};
     if (around.server_work) {
       json["server_microseconds_per_update"] = 1e6 * *around.server_work / updates;
       json["server_bytes_per_client"] = *around.server_memory;
+    }
+    if (around.helper_work) {
+      json["helper_microseconds_per_update"] = 1e6 * *around.helper_work / updates;
     }
     std::cout << json.dump(2) << '\n';
     return;
@@ -108,7 +152,11 @@ void Report(const LoadCommandOptions& o, const LoadFigures& figures, const Surro
   std::cout << "a core's time per update: clients " << Fixed(1e6 * around.own_work / updates, 0)
             << " us";
   if (around.server_work) {
-    std::cout << ", server " << Fixed(1e6 * *around.server_work / updates, 0) << " us\n"
+    std::cout << ", server " << Fixed(1e6 * *around.server_work / updates, 0) << " us";
+    if (around.helper_work) {
+      std::cout << ", helper " << Fixed(1e6 * *around.helper_work / updates, 1) << " us";
+    }
+    std::cout << '\n'
               << "server memory per client " << Fixed(*around.server_memory / 1024, 1) << " KiB";
   }
   std::cout << '\n';
@@ -123,6 +171,7 @@ double OwnWork() {
 
 void Execute(const LoadCommandOptions& o) {
   std::optional<TemporaryFolder> folder;
+  std::optional<ChildServer> helper;
   std::optional<ChildServer> server;
   LoadOptions load;
   load.seed = o.seed;
@@ -132,8 +181,12 @@ void Execute(const LoadCommandOptions& o) {
     init.hosts = {"127.0.0.1"};
     InitAuthority(folder->path() + "/pki", init);
     load.identities =
-        MakeClientIdentities(folder->path() + "/pki", "load", o.clients, std::time(nullptr));
-    server.emplace("/proc/self/exe", ServeArguments(o, folder->path()));
+        MakeClientIdentities(folder->path() + "/pki", kClientName, o.clients, std::time(nullptr));
+    if (o.masking == "helper") {
+      helper.emplace("/proc/self/exe", HelperArguments(o, folder->path()));
+    }
+    server.emplace("/proc/self/exe",
+                   ServeArguments(o, folder->path(), helper ? helper->address() : ""));
     load.server = server->address();
   } else {
     if (o.certificates.empty()) throw Error("--server needs --certificates: the clients' folders");
@@ -147,9 +200,11 @@ void Execute(const LoadCommandOptions& o) {
   clients.WaitForSteps(1);
   clients.Measure(Milliseconds(o.warm_up));
   const double server_before = server ? server->Work() : 0;
+  const double helper_before = helper ? helper->Work() : 0;
   const double own_before = OwnWork();
   const LoadFigures figures = clients.Measure(Milliseconds(o.seconds));
   around.own_work = OwnWork() - own_before;
+  if (helper) around.helper_work = helper->Work() - helper_before;
   if (server) {
     around.server_work = server->Work() - server_before;
     around.server_memory = (static_cast<double>(server->Memory()) - static_cast<double>(before)) /
@@ -189,6 +244,10 @@ void AddLoadCommand(CLI::App& program) {
       ->capture_default_str();
   load.add_option("--mode", o->mode, "sync, or async (pof-newton)")
       ->check(CLI::IsMember({"sync", "async"}))
+      ->capture_default_str();
+  load.add_option("--masking", o->masking,
+                  "none, or helper: messages are masked, for a helper of its own (pof-gram)")
+      ->check(CLI::IsMember({"none", "helper"}))
       ->capture_default_str();
   number("-N,--kernels", o->kernels, "N, kernels in the dictionary");
   number("-D,--features", o->features, "D, features per kernel");

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "polykern/core/text.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {

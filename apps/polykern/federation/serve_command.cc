@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
+#include "polykern/results/text_table.h"
+#include "service.h"
 
 namespace polykern {
 namespace {
@@ -134,6 +137,21 @@ std::string WhatItSees(const FederationConfiguration& federation) {
          "many clients alone";
 }
 
+/// What noise protects, and whom from; empty: there is none.
+std::string WhatNoiseDoes(const FederationConfiguration& federation, const OpenerStatus& opener) {
+  if (!opener.noise) return {};
+  const auto& noise = *opener.noise;
+  std::ostringstream said;
+  said << (federation.options.masking == Masking::kNone
+               ? "it adds noise to the sums: clients are protected from each other and from "
+                 "readers of the model, not from this server"
+               : "the helper adds noise to the sums: nobody sees them without")
+       << "; epsilon " << noise.epsilon << " at delta " << noise.delta << " for every row, "
+       << noise.spent << " of it spent by " << noise.releases << " of "
+       << noise.releases + noise.releases_left << " releases";
+  return said.str();
+}
+
 /// What the server says when it begins.
 void Announce(HostedServer& server, const HostedServerOptions& options) {
   const ServerView view = server.View();
@@ -147,6 +165,9 @@ void Announce(HostedServer& server, const HostedServerOptions& options) {
                     ? "; and once, to learn the ranges, its least and greatest value of each column"
                     : "")
             << std::endl;
+  if (const std::string noise = WhatNoiseDoes(options.federation, view.opener); !noise.empty()) {
+    std::cout << noise << std::endl;
+  }
   server.log().Event("", "started",
                      "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
                          (options.server.insecure ? ", without certificates" : ""));
@@ -164,16 +185,25 @@ void Conclude(HostedServer& server) {
             << status.rejected << " rejected" << std::endl;
 }
 
+std::string ServiceStatus(const ServerView& view) {
+  return "step " + std::to_string(view.rounds.step) + ", " +
+         Count(view.rounds.connected, "client") + " connected" +
+         (view.trouble.empty() ? "" : "; " + view.trouble);
+}
+
 void Execute(ServeOptions o) {
   LeaveNoCoreFiles();
+  Service service;
+  o.hosted.server.keys = CredentialsWith("server.key");
   CompleteOptions(o);
   const sigset_t endings = BlockEndings();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
+  o.federation.clients = o.hosted.rounds.roster;
   o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
   HostedServer server(o.hosted);
   if (!o.hosted.server.insecure) {
-    const AuthorityPaths paths(o.hosted.server.certificates);
+    const AuthorityPaths paths(o.hosted.server.certificates, o.hosted.server.keys);
     WarnOfOpenKeys({paths.server_key, paths.key});
   }
   const std::string& algorithm = o.hosted.federation.algorithm;
@@ -181,6 +211,7 @@ void Execute(ServeOptions o) {
     std::cerr << "polykern: " << ShellSpelling(key) << " has no effect with " << algorithm << '\n';
   }
   Announce(server, o.hosted);
+  service.Ready(ServiceStatus(server.View()));
   std::string told;
   Watch watch;
   bool ended = false;
@@ -190,6 +221,7 @@ void Execute(ServeOptions o) {
     const ServerView view = server.View();
     const RoundsStatus& status = view.rounds;
     if (status.failure) throw *status.failure;
+    service.Alive(ServiceStatus(view));
     watch.Look(status, server.log());
     if (view.trouble != told) {
       server.log().Event("", view.trouble.empty() ? "recovered" : "trouble", view.trouble);
@@ -232,8 +264,11 @@ void AddServeCommand(CLI::App& program) {
                       .add_option("--certificates", o->hosted.server.certificates,
                                   "The authority's folder (polykern pki init)")
                       ->capture_default_str());
-  group("Server", serve.add_option("--store", o->hosted.store, "File that remembers everything")
-                      ->capture_default_str());
+  group("Server",
+        serve
+            .add_option("--store", o->hosted.store,
+                        "File, or postgresql:// URL of a database, that remembers everything")
+            ->capture_default_str());
   group("Server", serve.add_option("--helper", o->hosted.helper,
                                    "HOST:PORT of the polykern helper that takes masks off; needed "
                                    "with --masking helper"));

@@ -1,3 +1,4 @@
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -7,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {
@@ -65,6 +66,30 @@ std::string Text(const Json& value) {
   return text.str();
 }
 
+/// Of masked and noisy sums. A server from before there were any says nothing of them.
+void ShowReleases(const Json& status,
+                  const std::function<void(const char* name, const Json& value)>& row) {
+  const auto part = [&](const char* name) {
+    return status.contains(name) ? status.at(name) : Json();
+  };
+  if (const Json releases = part("releases"); !releases.is_null()) {
+    row("sums released", releases.at("total"));
+    row("sums discarded", releases.at("discarded"));
+  }
+  if (const Json noise = part("noise"); !noise.is_null()) {
+    row("epsilon", noise.at("epsilon"));
+    row("delta", noise.at("delta"));
+    row("epsilon spent", noise.at("epsilon_spent"));
+    row("epsilon left", noise.at("epsilon_left"));
+    row("noisy sums released", noise.at("releases"));
+    row("noisy sums left", noise.at("releases_left"));
+  }
+  if (const Json helper = part("helper"); !helper.is_null()) {
+    row("helper connected", helper.at("connected"));
+    row("seconds since its answer", helper.at("answered_seconds"));
+  }
+}
+
 void Show(const Json& status) {
   const Json& updates = status.at("updates");
   std::vector<std::vector<std::string>> rows;
@@ -91,6 +116,7 @@ void Show(const Json& status) {
   }
   row("connections refused", status.at("refused"));
   row("labels clipped", status.at("clipped"));
+  ShowReleases(status, row);
   rows.push_back({"bytes in", Bytes(status.at("bytes").at("in").get<double>())});
   rows.push_back({"bytes out", Bytes(status.at("bytes").at("out").get<double>())});
   if (const Json& reports = status.at("reports"); !reports.is_null()) {

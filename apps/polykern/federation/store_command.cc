@@ -7,13 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "console.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/io/files.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/net/server/new_epoch.h"
 #include "polykern/net/store/open_store.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern {
 namespace {
@@ -123,6 +124,20 @@ void Prune(const StoreOptions& options, bool by_days, bool by_steps) {
             << Bytes(static_cast<double>(ReadStore(path).file_bytes)) << '\n';
 }
 
+void Epoch(const StoreOptions& options) {
+  const std::string path = StorePath(options.path);
+  if (!HasStore(path)) throw Error(path + ": there is no store");
+  std::uint64_t epoch = 0;
+  try {
+    epoch = BeginEpoch(*OpenStore(path));
+  } catch (const Error& error) {
+    throw Error(path + ": " + error.marked());
+  }
+  std::cout << "epoch      " << epoch
+            << " begins; the model stays as it is, and clients send nothing that they have sent "
+               "before\n";
+}
+
 }  // namespace
 
 void AddStoreCommand(CLI::App& program) {
@@ -154,6 +169,13 @@ void AddStoreCommand(CLI::App& program) {
   write->add_option("--out", write_options->out, "File to write; -: standard output")
       ->capture_default_str();
   write->callback([o = write_options] { Export(*o); });
+
+  const auto [epoch, epoch_options] = add(
+      "epoch",
+      "Begin a new epoch of a masked federation: after its helper's file, or of pairwise masks a "
+      "client's state, was lost or put back from a backup. The server must be stopped.\n"
+      "Example: polykern store epoch federation");
+  epoch->callback([o = epoch_options] { Epoch(*o); });
 
   const auto [prune, prune_options] =
       add("prune",

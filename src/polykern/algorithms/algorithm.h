@@ -71,6 +71,9 @@ class Server {
   /// changes the model by them. Until then there is no broadcast of the next step.
   virtual std::span<Release> releases() { return {}; }
   virtual void Open() {}
+  /// Masks begin anew: what was sent under the older ones and is not in the model is void, and
+  /// releases are counted from 0.
+  virtual void BeginEpoch() {}
   /// What the last Commit and Open did not take in, and why; one line for each.
   virtual std::span<const std::string> discarded() const { return {}; }
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
@@ -117,6 +120,10 @@ class Algorithm {
                        std::span<double> /*weights*/) const {
     return false;
   }
+
+  /// Masks begin anew: a client in this state sends nothing from here on that it has sent before,
+  /// counted or not.
+  virtual void BeginEpoch(std::span<double> /*state*/) const {}
 
   /// How many of the samples it has learnt from last a client must be able to read again
   /// (SampleHistory); 0: none.

@@ -24,6 +24,8 @@ struct Ring {
     return bits == 32 ? static_cast<std::int32_t>(static_cast<std::uint32_t>(sent))
                       : static_cast<std::int64_t>(sent);
   }
+
+  bool operator==(const Ring&) const = default;
 };
 
 /// What an algorithm's model and messages look like. For kernel algorithms a block is a kernel and

@@ -67,8 +67,8 @@ std::span<const Name<Experts>> NamesOf(Experts) {
 }
 
 std::span<const Name<Masking>> NamesOf(Masking) {
-  static constexpr Name<Masking> kNames[] = {{Masking::kNone, "none"},
-                                             {Masking::kHelper, "helper"}};
+  static constexpr Name<Masking> kNames[] = {
+      {Masking::kNone, "none"}, {Masking::kHelper, "helper"}, {Masking::kPairwise, "pairwise"}};
   return kNames;
 }
 

@@ -49,8 +49,9 @@ std::span<const Name<Experts>> NamesOf(Experts);
 
 /// What hides single messages from the server, which sees sums of many alone.
 enum class Masking {
-  kNone,    ///< nothing: it sees each client's own sums
-  kHelper,  ///< masks, whose sums a second party knows (net/helper)
+  kNone,      ///< nothing: it sees each client's own sums
+  kHelper,    ///< masks, whose sums a second party knows (net/helper)
+  kPairwise,  ///< masks that cancel each other in the sum over all clients, and no other
 };
 std::span<const Name<Masking>> NamesOf(Masking);
 
@@ -351,7 +352,8 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "none",
      .users = "pof-gram",
      .help = "none, or helper: the server sees nothing but sums of many clients, with the help of "
-             "a second process that sees no data",
+             "a second process that sees no data; pairwise: sums of all clients, who are named "
+             "and must all be there",
      .since = 5},
     {.key = "epsilon",
      .field = &AlgorithmOptions::epsilon,

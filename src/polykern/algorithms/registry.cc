@@ -107,6 +107,11 @@ std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
   return names;
 }
 void CheckGram(const AlgorithmOptions& options) {
+  if (options.masking == Masking::kPairwise && options.epsilon > 0) {
+    throw Error(OptionName("epsilon") + " does not go with " + OptionName("masking", "pairwise") +
+                ": nobody is there to add the noise before the server sees the sum; use " +
+                OptionName("masking", "helper"));
+  }
   if (GramFeatures(options) > 0) return;
   const std::size_t least = options.epsilon > 0
                                 ? GramGrid::Noisy(GramGrid::kNoisySizes[0]).NumbersOf(0)

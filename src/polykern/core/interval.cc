@@ -9,9 +9,14 @@
 namespace polykern {
 namespace {
 
-constexpr double kStep = 0.1;     // g: a miss widens by 9 % at a coverage of 0.9
-constexpr double kMemory = 0.02;  // of s: some 50 errors
-constexpr double kFarthest = 7;   // of m from its start: errors that stay 0 would take it anywhere
+constexpr double kLeastStep = 0.05;  // of g: a miss widens by 4.5 % at a coverage of 0.9
+constexpr double kMemory = 0.015;    // of s: some 70 errors
+constexpr double kFarthest = 7;  // of m from its start: errors that stay 0 would take it anywhere
+
+/// g after so many errors: 0.1 first.
+double StepAfter(double taken) {
+  return std::max(kLeastStep, 0.3 / std::sqrt(8 + taken));
+}
 
 /// The quantile of errors with an exponential law, in units of their mean.
 double FirstFactor(double coverage) {
@@ -54,11 +59,11 @@ void IntervalTracker::Take(double error, std::optional<double> told) {
   const double size = std::abs(error);
   if (told) {
     const double start = FirstFactor(coverage_);
-    factor_ += kStep * (size > *told ? coverage_ : coverage_ - 1);
+    factor_ += StepAfter(taken_) * (size > *told ? coverage_ : coverage_ - 1);
     factor_ = std::clamp(factor_, start - kFarthest, start + kFarthest);
   }
   ++taken_;
-  scale_ += std::max(kMemory, 1 / taken_) * (size - scale_);
+  scale_ += std::max(kMemory, 2 / (1 + taken_)) * (size - scale_);
 }
 
 }  // namespace polykern

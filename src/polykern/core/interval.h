@@ -11,9 +11,12 @@ namespace polykern {
 /// instead of all past errors. Nothing leaves the client.
 ///
 /// The radius is s e^m. s, the mean of recent errors, follows their size, which falls as the model
-/// learns and rises when the world changes. m is what the method tracks: up by g c after a miss,
-/// down by g (1 - c) otherwise, c being the wished coverage. So over T labels coverage is off by
-/// (m at the start - m at the end) / (g T), whatever the labels are.
+/// learns and rises when the world changes. It is of the last half of all errors first, so that it
+/// keeps its proportion to errors that fall like a power of time, and of some seventy later. m is
+/// what the method tracks: up by g c after a miss, down by g (1 - c) otherwise, c being the wished
+/// coverage. So over T labels with the same g coverage is off by (m at the start - m at the end) /
+/// (g T), whatever the labels are. g falls from 0.1 to 0.05 within 28 labels: m is found fast, and
+/// then moves little, since an interval that moves without need is wider for the same coverage.
 ///
 /// A plain value; one thread at a time.
 class IntervalTracker {

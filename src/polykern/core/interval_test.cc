@@ -17,7 +17,14 @@ struct Tally {
   double covered = 0;
   double counted = 0;
   double width = 0;
+  double late = 0;  // covered of the second half
 
+  void Add(bool covers, double radius, bool second_half) {
+    covered += covers ? 1 : 0;
+    late += covers && second_half ? 1 : 0;
+    width += 2 * radius;
+    ++counted;
+  }
   double coverage() const { return covered / counted; }
 };
 
@@ -26,9 +33,8 @@ Tally TallyOf(double coverage, const std::vector<double>& errors) {
   Tally tally;
   for (const double error : errors) {
     if (const auto radius = tracker.radius()) {
-      tally.covered += std::abs(error) <= *radius ? 1 : 0;
-      tally.width += 2 * *radius;
-      ++tally.counted;
+      tally.Add(std::abs(error) <= *radius, *radius,
+                2 * tally.counted >= static_cast<double>(errors.size()));
     }
     tracker.Take(error);
   }
@@ -43,9 +49,8 @@ Tally SlowTally(double coverage, const std::vector<double>& errors) {
     if (!sorted.empty()) {
       const auto place = static_cast<std::size_t>(coverage * static_cast<double>(sorted.size()));
       const double radius = sorted[std::min(place, sorted.size() - 1)];
-      tally.covered += std::abs(error) <= radius ? 1 : 0;
-      tally.width += 2 * radius;
-      ++tally.counted;
+      tally.Add(std::abs(error) <= radius, radius,
+                2 * tally.counted >= static_cast<double>(errors.size()));
     }
     sorted.insert(std::ranges::lower_bound(sorted, std::abs(error)), std::abs(error));
   }
@@ -68,7 +73,8 @@ TEST(Interval, KnowsNothingBeforeTheFirstErrorAndItsSizeAfter) {
   EXPECT_NEAR(*tracker.radius(), 2 * std::log(10), 1e-12);
 }
 
-// m moves by at most 1 or so while errors keep their law, so coverage is off by 1 / (0.1 * 2000).
+// m moves by at most 0.5 or so while errors keep their law, so coverage is off by 0.5 / (0.05 *
+// 2000).
 TEST(Interval, CoversWhatWasAskedForWhateverTheSizeOfErrorsDoes) {
   const std::vector<std::function<double(double)>> sizes = {
       [](double) { return 1.0; }, [](double) { return 1e-6; },
@@ -89,6 +95,22 @@ TEST(Interval, IsNarrowerThanAQuantileOfAllErrorsWhenTheyShrinkAndCoversMoreWhen
   const auto rising = Errors(2000, [](double at) { return std::exp(5 * at); });
   EXPECT_LT(SlowTally(0.9, rising).coverage(), 0.8);
   EXPECT_GT(TallyOf(0.9, rising).coverage(), 0.895);
+}
+
+// At the level that covers as much of the second half, which nobody knows beforehand.
+TEST(Interval, IsNarrowerThanTheQuantileThatStillCoversAsMuchWhenErrorsHaveGrown) {
+  const auto rising = Errors(2000, [](double at) { return std::exp(2 * at); });
+  const Tally ours = TallyOf(0.9, rising);
+  double level = 0.9;
+  while (SlowTally(level, rising).late < ours.late) level += 0.001;
+  EXPECT_GT(level, 0.95);
+  EXPECT_LT(ours.width, 0.98 * SlowTally(level, rising).width);
+}
+
+TEST(Interval, KeepsUpWithErrorsThatFallLikeAPowerOfTime) {
+  const auto falling = Errors(500, [](double at) { return std::pow(500 * at + 1, -0.8); });
+  EXPECT_NEAR(TallyOf(0.9, falling).coverage(), 0.9, 0.01);
+  EXPECT_LT(TallyOf(0.9, falling).width, 0.5 * SlowTally(0.9, falling).width);
 }
 
 TEST(Interval, IsNearTheQuantileOfErrorsThatKeepTheirLaw) {

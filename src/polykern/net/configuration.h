@@ -55,9 +55,12 @@ struct FederationConfiguration {
   std::uint64_t learn_ranges = 0;
 
   /// With masks: what tells this federation from any other, drawn when its store is made, and how
-  /// often its masks have begun anew.
+  /// often its masks have begun anew (new_epoch.h).
   std::string federation_id = {};
   std::uint64_t epoch = 0;
+  std::uint64_t epoch_begin = 0;  ///< the step at which it began
+  /// With pairwise masks: all clients, by number; a sum is over all of them, or garbage.
+  std::vector<std::string> clients = {};
 
   /// Inputs that an agent makes itself, with columns of their own (made_inputs.h): of past labels
   /// (1: the last), and a sine and a cosine of each of hour, weekday and month.
@@ -71,6 +74,8 @@ struct FederationConfiguration {
 
   bool imputes() const { return missing == "impute"; }
   std::vector<TextColumn> text_columns() const;
+  /// That a row of a client's stream enters: its own, and as a past label later ones.
+  std::size_t samples_per_row() const { return 1 + lags.size(); }
   std::size_t derived_inputs() const { return lags.size() + 2 * calendar.size(); }
   bool makes_inputs() const { return derived_inputs() > 0 || !categories.empty() || imputes(); }
   /// The columns of a sample: how many, and their names, if they have some (made_inputs.cc).

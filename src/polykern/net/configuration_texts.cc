@@ -86,6 +86,8 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("ahead", c.problem.ahead, "1");
   visit("federation_id", c.federation_id, "");
   visit("epoch", c.epoch, "0");
+  visit("epoch_begin", c.epoch_begin, "0");
+  visit("clients", c.clients, "");
 }
 
 std::string ColumnKey(std::size_t i) {

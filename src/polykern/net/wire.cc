@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 
-#include <google/protobuf/stubs/logging.h>
-
 #include "polykern/core/error.h"
+#include "polykern/net/parse_message.h"
 #include "polykern/v1/federation.pb.h"
 
 namespace polykern {
@@ -63,17 +61,6 @@ MaskNonce NonceOf(const std::string& bytes) {
   if (bytes.size() != nonce.size()) throw Error("a nonce came that does not have 16 bytes");
   std::ranges::copy(bytes, nonce.begin());
   return nonce;
-}
-
-template <typename Message>
-Message Parse(std::string_view bytes) {
-  const google::protobuf::LogSilencer quiet;  // it would print what it does not like
-  Message message;
-  if (bytes.size() > std::numeric_limits<int>::max() ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw Error("received " + std::to_string(bytes.size()) + " bytes that are not a valid message");
-  }
-  return message;
 }
 
 }  // namespace

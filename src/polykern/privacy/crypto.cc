@@ -20,12 +20,26 @@ void RequireCrypto(bool good, std::string_view what) {
   throw Error("OpenSSL cannot " + std::string(what));
 }
 
-Hmac::Hmac() {
+namespace {
+
+using MacContext = CryptoPtr<EVP_MAC_CTX, EVP_MAC_CTX_free>;
+
+MacContext NewMacContext() {
   const CryptoPtr<EVP_MAC, EVP_MAC_free> mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
-  if (mac != nullptr) context_.reset(EVP_MAC_CTX_new(mac.get()));
+  MacContext context(mac != nullptr ? EVP_MAC_CTX_new(mac.get()) : nullptr);
   const OSSL_PARAM settings[] = {Sha256Digest(), OSSL_PARAM_construct_end()};
-  RequireCrypto(context_ != nullptr && EVP_MAC_CTX_set_params(context_.get(), settings) == 1,
+  RequireCrypto(context != nullptr && EVP_MAC_CTX_set_params(context.get(), settings) == 1,
                 "compute HMAC-SHA256");
+  return context;
+}
+
+}  // namespace
+
+Hmac::Hmac() {
+  // To find SHA-256 takes longer than to hash a small message: it is done once, and copied.
+  static const MacContext kPattern = NewMacContext();
+  context_.reset(EVP_MAC_CTX_dup(kPattern.get()));
+  RequireCrypto(context_ != nullptr, "compute HMAC-SHA256");
 }
 
 void Hmac::Start(std::span<const std::uint8_t> key) {

@@ -80,9 +80,11 @@ struct KeyStream::Parts {
 
 KeyStream::KeyStream(unsigned bits) : bits_(bits), parts_(std::make_unique<Parts>()) {
   assert(bits == 32 || bits == 64);
+  static const CryptoPtr<EVP_CIPHER, EVP_CIPHER_free> kCipher(
+      EVP_CIPHER_fetch(nullptr, "ChaCha20", nullptr));
   RequireCrypto(
-      parts_->context != nullptr &&
-          EVP_EncryptInit_ex(parts_->context.get(), EVP_chacha20(), nullptr, nullptr, nullptr) == 1,
+      parts_->context != nullptr && kCipher != nullptr &&
+          EVP_EncryptInit_ex2(parts_->context.get(), kCipher.get(), nullptr, nullptr, nullptr) == 1,
       "compute ChaCha20");
 }
 

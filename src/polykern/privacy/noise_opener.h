@@ -8,8 +8,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/federation/sealing.h"
-#include "polykern/privacy/accounting.h"
-#include "polykern/privacy/correlated_noise.h"
+#include "polykern/privacy/noisy_releases.h"
 
 namespace polykern {
 
@@ -25,7 +24,7 @@ class NoiseOpener final : public Opener {
   void Open(Release& release) override;
 
   /// What the first release's samples have lost of their privacy so far, at the options' delta.
-  double EpsilonSpent() const;
+  double EpsilonSpent() const { return releases_.EpsilonSpent(); }
 
   /// What came in, in whole numbers below 2^32, and back: noise is drawn again. Throws Error, and
   /// changes nothing, if these are not whole releases.
@@ -33,16 +32,10 @@ class NoiseOpener final : public Opener {
   void Load(std::span<const double> saved);
 
  private:
-  void AddNoise(std::span<const std::uint64_t> sums);
+  void AddNoise(std::span<const std::int64_t> sums);
 
-  Ring ring_;
-  double delta_;
   std::uint64_t seed_;
-  NoisePlan plan_;
-  std::uint64_t sigma_;
-  ReleaseWeights weights_;
-  ReleaseHistory came_in_;
-  ReleaseHistory released_;
+  NoisyReleases releases_;
 };
 
 /// Of an algorithm whose options ask for noise, from its problem's seed; null for any other. Throws

@@ -37,6 +37,7 @@ void EachKept(Run& run, Kept& kept) {
   kept.NewField("step_coverage", run.step_coverage, {});
   kept.NewField("client_coverage", run.client_coverage, {});
   kept.NewField("epsilon_spent", run.epsilon_spent, 0.0);
+  kept.NewField("step_epsilon", run.step_epsilon, {});
   kept.Optional("divergence", run.divergence);
 }
 
@@ -64,6 +65,7 @@ void ForgetHalfMeasured(const std::vector<const Repetition*>& runs, RowResult& r
   if (result.repetitions == 0 || some_lack(&Repetition::client_mse)) result.client_mse.clear();
   if (some_lack(&Repetition::step_coverage)) result.step_coverage.clear();
   if (some_lack(&Repetition::client_coverage)) result.client_coverage.clear();
+  if (some_lack(&Repetition::step_epsilon)) result.step_epsilon.clear();
 }
 
 }  // namespace
@@ -95,6 +97,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     AddTo(result.step_regret, run->step_regret);
     AddTo(result.step_coverage, run->step_coverage);
     AddTo(result.client_coverage, run->client_coverage);
+    AddTo(result.step_epsilon, run->step_epsilon);
     AddTo(result.weights.trace, run->weights.trace);
     AddTo(result.weights.last, run->weights.last);
     traffic.Add(run->traffic);
@@ -107,9 +110,9 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
     result.fingerprint = result.fingerprint * 31 + run->fingerprint;
   }
   const auto count = static_cast<double>(counted.size());
-  for (auto* sums :
-       {&regret, &result.client_mse, &result.step_mse, &result.step_regret, &result.step_coverage,
-        &result.client_coverage, &result.weights.trace, &result.weights.last}) {
+  for (auto* sums : {&regret, &result.client_mse, &result.step_mse, &result.step_regret,
+                     &result.step_coverage, &result.client_coverage, &result.step_epsilon,
+                     &result.weights.trace, &result.weights.last}) {
     for (double& value : *sums) value /= count;
   }
   result.rank_bytes /= count;

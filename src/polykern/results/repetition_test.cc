@@ -68,6 +68,11 @@ TEST(KeptRepetition, KeepsTheEpsilonThatIsSpent) {
   Repetition more = run;
   more.epsilon_spent = 0.8;
   EXPECT_EQ(Summarize({}, {run, more, run}, 2).epsilon_spent, 0.8) << "the most";
+  run.step_epsilon = {0, 0.5};
+  EXPECT_EQ(ParseRepetition(RepetitionText(run)).value().step_epsilon, run.step_epsilon);
+  EXPECT_TRUE(Summarize({}, {run, more}, 2).step_epsilon.empty()) << "one of them has none";
+  more.step_epsilon = {0.25, 0.75};
+  EXPECT_EQ(Summarize({}, {run, more}, 2).step_epsilon, (std::vector<double>{0.125, 0.625}));
 }
 
 TEST(KeptRepetition, KeepsHowIntervalsFared) {

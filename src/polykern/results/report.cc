@@ -61,6 +61,7 @@ Json Thinned(const Json& curves) {
       thin[mean].push_back(Short(MeanOfPoints(steps, curves[mean], i, end)));
     }
     thin["regret"].push_back(Short(curves["regret"][end - 1]));
+    if (curves.contains("epsilon")) thin["epsilon"].push_back(Short(curves["epsilon"][end - 1]));
   }
   if (curves.contains("coverage") && !thin.contains("coverage")) thin["coverage"] = Json::array();
   return thin;

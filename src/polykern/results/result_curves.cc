@@ -18,6 +18,7 @@ struct CurvesView {
   Json mse = Json::array();
   Json regret = Json::array();
   Json coverage = Nothing();
+  Json epsilon = Nothing();
 };
 
 const ObjectOf<CurvesView>& CurveFields() {
@@ -27,7 +28,8 @@ const ObjectOf<CurvesView>& CurveFields() {
       {{Numbers("step"), [](Of v) { return v.step; }},
        {Numbers("mse", {"step"}, Null::kItems), [](Of v) { return v.mse; }},
        {Numbers("regret", {"step"}, Null::kItems), [](Of v) { return v.regret; }},
-       {Optional(Numbers("coverage", {"step"}, Null::kItems)), [](Of v) { return v.coverage; }}});
+       {Optional(Numbers("coverage", {"step"}, Null::kItems)), [](Of v) { return v.coverage; }},
+       {Optional(Numbers("epsilon", {"step"}, Null::kItems)), [](Of v) { return v.epsilon; }}});
   return fields;
 }
 
@@ -40,12 +42,14 @@ Json MeanOf(std::span<const double> values) {
 }
 
 /// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
-/// mean error and coverage, and the regret at its end. No error (null) if nobody took part.
+/// mean error and coverage, and the regret and the epsilon at its end. No error (null) if nobody
+/// took part.
 CurvesView CurvesOf(const RowResult& row) {
   const std::size_t steps = row.step_mse.size();
   const std::size_t window = std::max<std::size_t>(1, (steps + kMostPoints - 1) / kMostPoints);
   CurvesView curves;
   if (!row.step_coverage.empty()) curves.coverage = Json::array();
+  if (!row.step_epsilon.empty()) curves.epsilon = Json::array();
   for (std::size_t start = 0; start < steps; start += window) {
     const std::size_t end = std::min(steps, start + window);
     const auto mean = [&](std::span<const double> values) {
@@ -55,6 +59,7 @@ CurvesView CurvesOf(const RowResult& row) {
     curves.mse.push_back(mean(row.step_mse));
     curves.regret.push_back(row.has_regret ? Json(row.step_regret[end - 1]) : Json());
     if (row.step_coverage.size() == steps) curves.coverage.push_back(mean(row.step_coverage));
+    if (row.step_epsilon.size() == steps) curves.epsilon.push_back(row.step_epsilon[end - 1]);
   }
   return curves;
 }

@@ -101,6 +101,7 @@ struct Repetition {
   std::vector<double> intervals = {};      ///< none, or: how many, that covered, sum of widths
   std::vector<double> step_coverage = {};  ///< none, or per step; NaN: there was no interval
   std::vector<double> client_coverage = {};  ///< none, or per client
+  std::vector<double> step_epsilon = {};     ///< none, or per step: spent so far
 };
 
 /// What a row gave. Means over clients, steps and repetitions unless said otherwise.
@@ -135,6 +136,7 @@ struct RowResult {
   std::optional<double> interval_width;  ///< of scaled labels
   std::vector<double> step_coverage;     ///< per step; NaN: nobody had an interval. Empty without
   std::vector<double> client_coverage;   ///< per client
+  std::vector<double> step_epsilon;      ///< per step: spent so far. Empty without noisy sums
   /// Of the first repetition, steps x clients, NaN where none was made; empty if not kept.
   std::vector<double> predictions;
   std::vector<double> radii;  ///< of their intervals

@@ -107,8 +107,9 @@ class PofGramStep final : public ClientStep {
     numbers[5] = numbers[1];
   }
 
-  /// A label and the inputs, of sparse ones twice those that are there.
-  static std::uint64_t Unknowns(std::span<const float> x) {
+  /// A label and the inputs, of sparse ones twice those that are there, unless there is noise.
+  std::uint64_t Unknowns(std::span<const float> x) const {
+    if (grid_.noisy()) return 1 + x.size();
     std::uint64_t nonzero = 0;
     for (const float value : x) nonzero += value != 0 ? 1 : 0;
     return 1 + std::min<std::uint64_t>(x.size(), 2 * nonzero);

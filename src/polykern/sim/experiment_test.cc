@@ -1,5 +1,6 @@
 #include "polykern/sim/experiment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -167,6 +168,12 @@ TEST(Experiment, SaysWhatNoiseHasSpent) {
   EXPECT_LT(results[1].epsilon_spent, 1.9) << "of 64 releases most are yet to come";
   EXPECT_GT(results[2].epsilon_spent, 1.999);
   EXPECT_LE(results[2].epsilon_spent, 2);
+  EXPECT_TRUE(results[0].step_epsilon.empty());
+  for (const RowResult& noisy : {results[1], results[2]}) {
+    ASSERT_EQ(noisy.step_epsilon.size(), noisy.step_mse.size());
+    EXPECT_TRUE(std::ranges::is_sorted(noisy.step_epsilon));
+    EXPECT_NEAR(noisy.step_epsilon.back(), noisy.epsilon_spent, 1e-12);
+  }
 }
 
 TEST(Experiment, RefusesARowThatWouldExceedItsBudget) {

@@ -52,6 +52,11 @@ std::unique_ptr<SimulatedMasks> MasksOf(const Algorithm& algorithm, const Stream
     throw Error("masks are simulated in one process; leave out " + OptionName("masking") +
                 ", or the other ranks");
   }
+  if (algorithm.definition().options.masking == Masking::kPairwise && options.participation < 1) {
+    throw Error(OptionName("masking", "pairwise") +
+                " needs every client in every step: leave out " + OptionName("participation") +
+                ", or choose " + OptionName("masking", "helper"));
+  }
   return std::make_unique<SimulatedMasks>(algorithm, options.seed, stream.clients());
 }
 
@@ -78,7 +83,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   const Attendance attendance{options.seed, options.participation};
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     histories_.push_back(std::make_unique<StreamHistory>(stream, attendance));
-    rounds_.emplace_back(algorithm, *options.engine, masks_ ? masks_->sealing : PlainSealing())
+    rounds_.emplace_back(algorithm, *options.engine, masks_ ? masks_->sealing() : PlainSealing())
         .ReadFrom(*histories_.back());
   }
   if (masks_) coordinator_.TakeMasked();
@@ -307,12 +312,14 @@ void Simulation::Commit() {
   const RunJobs run = [this](std::size_t count, const auto& job) { workers_.Run(count, job); };
   if (!relay_) {
     coordinator_.Commit(participants, run);
+    if (noise_) step_epsilon_.push_back(step_epsilon_.empty() ? 0 : step_epsilon_.back());
     if (coordinator_.releases().empty()) return;
     for (Release& release : coordinator_.releases()) {
-      if (masks_) masks_->opener.Open(release);
+      if (masks_) masks_->opener().Open(release);
       if (noise_) noise_->Open(release);  // with ranks, each of them adds the same
     }
     coordinator_.Open();
+    if (noise_) step_epsilon_.back() = noise_->EpsilonSpent();
     return;
   }
   std::string failure;

@@ -153,6 +153,7 @@ class Simulation {
   std::vector<ClientIntervals> intervals_;  // none unless they are wished
   std::vector<double> radii_;
   std::vector<double> step_coverage_;  // NaN: nobody had an interval
+  std::vector<double> step_epsilon_;   // with noise: spent after each step
   std::vector<Forecast> forecasts_;  // ahead() x clients, if labels are predicted before their step
 };
 

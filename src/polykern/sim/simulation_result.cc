@@ -93,6 +93,7 @@ void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64
   run.step_mse = step_mse_;
   run.step_regret = step_regret_;
   run.step_coverage = step_coverage_;
+  run.step_epsilon = step_epsilon_;
   run.predictions = predictions_;
   run.radii = radii_;
   run.finished = !run.divergence;
@@ -167,6 +168,7 @@ std::vector<double> Simulation::Save() const {
   append(scores_.Save());
   append(step_coverage_);
   append(noise);
+  append(step_epsilon_);
   for (const ClientIntervals& own : intervals_) own.AppendTo(saved);
   for (const Forecast& made : forecasts_) {
     saved.insert(saved.end(), {made.f, made.radius.value_or(std::nan(""))});
@@ -187,8 +189,8 @@ void Simulation::Load(std::span<const double> saved) {
   const std::size_t steps = options_.coverage ? step : 0;
   const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
   // The model's size may change from step to step: its Load knows.
-  const std::size_t others =
-      kHead + 2 * step + state + scores + steps + intervals + 2 * forecasts_.size() + noise;
+  const std::size_t others = kHead + 2 * step + state + scores + steps + intervals +
+                             2 * forecasts_.size() + noise + (noise_ ? step : 0);
   if (saved.size() < others) fail();
   const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
@@ -208,7 +210,11 @@ void Simulation::Load(std::span<const double> saved) {
   const auto coverage = take(steps);
   step_coverage_.assign(coverage.begin(), coverage.end());
   const auto noisy_sums = take(noise);
-  if (noise_) noise_->Load(noisy_sums);
+  if (noise_) {
+    noise_->Load(noisy_sums);
+    const auto epsilon = take(step);
+    step_epsilon_.assign(epsilon.begin(), epsilon.end());
+  }
   for (ClientIntervals& own : intervals_) own.Load(take(ClientIntervals::kNumbers));
   for (Forecast& made : forecasts_) {
     const auto numbers = take(2);

@@ -11,6 +11,8 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/synthetic.h"
+#include "polykern/io/folder_testing.h"
+#include "polykern/sim/experiment.h"
 
 namespace polykern {
 namespace {
@@ -167,6 +169,33 @@ TEST(Simulation, HasTheSameBitsWithMasks) {
   EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
 }
 
+TEST(Simulation, HasTheSameBitsWithPairwiseMasks) {
+  Fixture f;
+  f.options.participation = 1;
+  AlgorithmOptions settings;
+  settings.least_clients = f.fleet.clients();  // as pairwise masks need it
+  const Problem problem{f.fleet.dimension(), f.fleet.steps(), 5, f.fleet.clients()};
+  const auto open = MakeAlgorithm("pof-gram", settings, problem);
+  settings.masking = Masking::kPairwise;
+  const auto masked = MakeAlgorithm("pof-gram", settings, problem);
+  Workers workers(3);
+  Clients clients(*open, 0, f.fleet.clients());
+  Clients masking(*masked, 0, f.fleet.clients());
+  Simulation plain(*open, f.fleet, clients, workers, f.options);
+  Simulation hidden(*masked, f.fleet, masking, workers, f.options);
+  while (!plain.done()) {
+    plain.Step();
+    hidden.Step();
+  }
+  EXPECT_GT(plain.broadcast().releases, 3U);
+  EXPECT_EQ(hidden.Fingerprint(), plain.Fingerprint());
+  EXPECT_EQ(BitsOf(masking.Save()), BitsOf(clients.Save()));
+  EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
+  f.options.participation = 0.5;
+  EXPECT_THAT(MessageOf([&] { Simulation(*masked, f.fleet, masking, workers, f.options); }),
+              testing::HasSubstr("pairwise needs every client in every step"));
+}
+
 /// pof-gram with noise, its federated expert alone.
 Fixture NoisyFixture(double epsilon, std::size_t releases = 64, Masking masking = Masking::kNone) {
   Fixture f;
@@ -174,6 +203,7 @@ Fixture NoisyFixture(double epsilon, std::size_t releases = 64, Masking masking 
   settings.epsilon = epsilon;
   settings.releases = releases;
   settings.masking = masking;
+  settings.least_clients = 2;  // what masks need anyway
   settings.experts = Experts::kFederated;
   f.algorithm = MakeAlgorithm("pof-gram", settings, {f.fleet.dimension(), f.fleet.steps(), 5});
   return f;
@@ -189,6 +219,20 @@ TEST(NoisySimulation, HasTheSameBitsForAnyNumberOfThreadsAndWithMasks) {
   EXPECT_EQ(hidden.back(), alone.back()) << "fingerprints";
   hidden.resize(predictions);
   EXPECT_EQ(hidden, Bits(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(predictions)));
+}
+
+// Private experts cost no privacy: with them a client is never worse off than alone.
+TEST(NoisySimulation, BeatsStayingAloneWithPrivateExperts) {
+  const SyntheticFleet fleet({.clients = 20, .steps = 300});
+  const auto error = [&](const char* name) {
+    Row row;
+    row.algorithm = name;
+    row.options.epsilon = 1;
+    const auto algorithm = MakeAlgorithm(row.algorithm, row.options,
+                                         {fleet.dimension(), fleet.steps(), 1, fleet.clients()});
+    return RunAlgorithm(fleet, row, *algorithm, {}).result.mse.mean;
+  };
+  EXPECT_LT(error("pof-gram"), 0.95 * error("local-rls"));
 }
 
 TEST(NoisySimulation, ThatWasStoppedResumesWithTheSameBits) {

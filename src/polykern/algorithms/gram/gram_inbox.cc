@@ -99,30 +99,34 @@ GramSum GramSum::Load(std::span<const double>& saved, std::size_t numbers) {
   return sum;
 }
 
-GramInbox::GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn)
+GramInbox::GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn,
+                     const GramDivision* division)
     : grid_(grid),
       turn_(turn),
-      sums_(grid.experts()),
-      contributions_(grid.experts()),
-      counts_(kCounts * grid.experts() + 2) {}
+      division_(division),
+      sums_(2 * grid.experts()),
+      contributions_(2 * grid.experts()),
+      counts_(kCounts * 2 * grid.experts() + 2) {}
 
 void GramInbox::Add(const Updates& updates) {
   auto from = std::span<const std::uint64_t>(updates.integers);
   for (std::size_t c = 0; c < updates.size(); ++c) {
+    const std::size_t group = division_ ? division_->GroupOf(updates.clients[c]) : 0;
     for (std::size_t at = updates.first[c]; at < updates.first[c + 1]; ++at) {
       const std::size_t expert = updates.blocks[at];
-      AddModulo(from.first(grid_.NumbersOf(expert)), Room(expert));
+      const std::size_t slot = Slot(expert, group);
+      AddModulo(from.first(grid_.NumbersOf(expert)), Room(slot));
       from = from.subspan(grid_.NumbersOf(expert));
       const SampleCount count = {updates.samples[at], updates.unknowns[at]};
-      ++CountOf(expert, kMessages);
-      CountOf(expert, kSamples) += static_cast<std::int64_t>(count.samples);
-      CountOf(expert, kUnknowns) += static_cast<std::int64_t>(count.unknowns);
+      ++CountOf(slot, kMessages);
+      CountOf(slot, kSamples) += static_cast<std::int64_t>(count.samples);
+      CountOf(slot, kUnknowns) += static_cast<std::int64_t>(count.unknowns);
       const std::uint64_t new_unknowns = updates.new_unknowns[at];
-      CountOf(expert, kNewUnknowns) += static_cast<std::int64_t>(new_unknowns);
-      CountOf(expert, kSquares) += static_cast<std::int64_t>(count.samples * count.samples);
+      CountOf(slot, kNewUnknowns) += static_cast<std::int64_t>(new_unknowns);
+      CountOf(slot, kSquares) += static_cast<std::int64_t>(count.samples * count.samples);
       if (updates.nonces.empty()) continue;
-      contributions_[expert].push_back({updates.clients[c], updates.step, updates.releases, count,
-                                        new_unknowns, updates.nonces[c]});
+      contributions_[slot].push_back({updates.clients[c], updates.step, updates.releases, count,
+                                      new_unknowns, updates.nonces[c]});
     }
   }
   for (const SampleCount& fresh : updates.fresh) {
@@ -139,32 +143,33 @@ void GramInbox::Clear() {
 
 std::vector<std::span<std::int64_t>> GramInbox::Sums() {
   std::vector<std::span<std::int64_t>> all = {counts_};
-  for (const std::uint32_t expert : turn_) all.push_back(Room(expert));
+  for (const std::uint32_t expert : turn_) all.push_back(Room(Slot(expert, 0)));
   return all;
 }
 
 void GramInbox::Merge(GramInbox& other) {
   AddModulo(std::span<const std::int64_t>(other.counts_), counts_);
-  for (std::size_t e = 0; e < sums_.size(); ++e) {
-    auto& more = other.contributions_[e];
-    contributions_[e].insert(contributions_[e].end(), more.begin(), more.end());
-    if (other.sums_[e].empty()) continue;
-    AddModulo(std::span<const std::int64_t>(other.sums_[e]), Room(e));
+  for (std::size_t slot = 0; slot < sums_.size(); ++slot) {
+    auto& more = other.contributions_[slot];
+    contributions_[slot].insert(contributions_[slot].end(), more.begin(), more.end());
+    if (other.sums_[slot].empty()) continue;
+    AddModulo(std::span<const std::int64_t>(other.sums_[slot]), Room(slot));
   }
 }
 
 /// Masked messages in the order of their clients, whichever came first.
-GramSum GramInbox::Take(std::size_t expert) {
-  if (CountOf(expert, kMessages) == 0) return {};
-  std::ranges::sort(contributions_[expert], {},
+GramSum GramInbox::Take(std::size_t expert, std::size_t group) {
+  const std::size_t slot = Slot(expert, group);
+  if (CountOf(slot, kMessages) == 0) return {};
+  std::ranges::sort(contributions_[slot], {},
                     [](const Contribution& each) { return std::pair(each.client, each.step); });
-  return {static_cast<std::uint64_t>(CountOf(expert, kMessages)),
-          {static_cast<std::uint64_t>(CountOf(expert, kSamples)),
-           static_cast<std::uint64_t>(CountOf(expert, kUnknowns))},
-          static_cast<std::uint64_t>(CountOf(expert, kNewUnknowns)),
-          static_cast<std::uint64_t>(CountOf(expert, kSquares)),
-          std::exchange(sums_[expert], {}),
-          std::exchange(contributions_[expert], {})};
+  return {static_cast<std::uint64_t>(CountOf(slot, kMessages)),
+          {static_cast<std::uint64_t>(CountOf(slot, kSamples)),
+           static_cast<std::uint64_t>(CountOf(slot, kUnknowns))},
+          static_cast<std::uint64_t>(CountOf(slot, kNewUnknowns)),
+          static_cast<std::uint64_t>(CountOf(slot, kSquares)),
+          std::exchange(sums_[slot], {}),
+          std::exchange(contributions_[slot], {})};
 }
 
 SampleCount GramInbox::fresh() const {
@@ -172,9 +177,9 @@ SampleCount GramInbox::fresh() const {
           static_cast<std::uint64_t>(counts_.back())};
 }
 
-std::span<std::int64_t> GramInbox::Room(std::size_t expert) {
-  sums_[expert].resize(grid_.NumbersOf(expert));
-  return sums_[expert];
+std::span<std::int64_t> GramInbox::Room(std::size_t slot) {
+  sums_[slot].resize(grid_.NumbersOf(slot / 2));
+  return sums_[slot];
 }
 
 }  // namespace polykern

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/algorithms/gram/gram_division.h"
 #include "polykern/algorithms/gram/gram_grid.h"
 
 namespace polykern {
@@ -33,31 +34,34 @@ struct GramSum {
 class GramInbox final : public Inbox {
  public:
   /// `turn`: the experts of the open step, which others have sums of too; it may change.
-  GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn);
+  /// `division`: the groups of clients, which may change too; null: all are in group 0.
+  GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn,
+            const GramDivision* division = nullptr);
 
   void Add(const Updates& updates) override;
   void Clear() override;
-  /// Counts, and the sums of the turn; not who sent masked ones.
+  /// Counts, and the sums of the turn, of group 0; not who sent masked ones.
   std::vector<std::span<std::int64_t>> Sums() override;
 
   void Merge(GramInbox& other);
-  /// What came of an expert; it is no longer here.
-  GramSum Take(std::size_t expert);
+  /// What came of an expert from a group, 0 or 1; it is no longer here.
+  GramSum Take(std::size_t expert, std::size_t group = 0);
   SampleCount fresh() const;
 
  private:
   enum Count : std::size_t { kMessages, kSamples, kUnknowns, kNewUnknowns, kSquares, kCounts };
 
-  std::int64_t& CountOf(std::size_t expert, Count which) {
-    return counts_[kCounts * expert + which];
-  }
-  std::span<std::int64_t> Room(std::size_t expert);
+  /// Where an expert's sum of a group is.
+  static std::size_t Slot(std::size_t expert, std::size_t group) { return 2 * expert + group; }
+  std::int64_t& CountOf(std::size_t slot, Count which) { return counts_[kCounts * slot + which]; }
+  std::span<std::int64_t> Room(std::size_t slot);
 
   const GramGrid& grid_;
   const std::vector<std::uint32_t>& turn_;
-  std::vector<std::vector<std::int64_t>> sums_;  // per expert; empty until somebody sends them
-  std::vector<std::vector<Contribution>> contributions_;  // per expert
-  std::vector<std::int64_t> counts_;  // of each expert, then fresh samples and unknowns
+  const GramDivision* division_;
+  std::vector<std::vector<std::int64_t>> sums_;  // per slot; empty until somebody sends them
+  std::vector<std::vector<Contribution>> contributions_;  // per slot
+  std::vector<std::int64_t> counts_;  // of each slot, then fresh samples and unknowns
 };
 
 }  // namespace polykern

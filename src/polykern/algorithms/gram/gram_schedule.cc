@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <map>
 
 namespace polykern {
 namespace {
@@ -24,6 +25,7 @@ GramSchedule::GramSchedule(const GramGrid& grid, const GramRules& rules,
       held_clients_(grid.experts()),
       held_largest_(grid.experts()),
       samples_(grid.experts()),
+      missed_(grid.experts()),
       tokens_(grid.experts()),
       weights_(grid.experts(), 1 / static_cast<double>(grid.experts())) {}
 
@@ -49,24 +51,38 @@ void GramSchedule::Learnt(const SampleCount& fresh) {
 
 /// What somebody who sees nothing but released sums can check: the samples in this sum can pay for
 /// it alone, and those in all sums together for all of them.
-bool GramSchedule::CanPay(std::size_t expert) const {
+bool GramSchedule::CanPay(std::size_t expert, double numbers) const {
   const double largest = rules_.least_clients > 1 ? held_largest_[expert] : 0;
   return held_clients_[expert] >= rules_.least_clients &&
          held_[expert] - largest >= kLeastSamples &&
-         NumbersOf(expert) <= rules_.disclosure * held_unknowns_[expert] &&
-         spent_ + NumbersOf(expert) <= rules_.disclosure * (released_ + held_new_[expert]);
+         numbers <= rules_.disclosure * held_unknowns_[expert] &&
+         spent_ + numbers <= rules_.disclosure * (released_ + held_new_[expert]);
 }
 
-bool GramSchedule::Close(std::size_t expert) {
-  if (!CanPay(expert)) return false;
-  if (sums_[expert] == Sum::kPaid) {
-    // The first step may have counted on more samples than came.
-    if (*std::ranges::min_element(tokens_) < 0) return false;
-  } else {
-    if (tokens_[expert] < NumbersOf(expert)) return false;
-    Pay(expert);
+bool GramSchedule::MayStand(std::size_t expert, std::span<const Contribution> messages) const {
+  std::map<std::uint64_t, double> samples;  // of each client
+  double all = 0;
+  double unknowns = 0;
+  for (const Contribution& each : messages) {
+    samples[each.client] += static_cast<double>(each.count.samples);
+    all += static_cast<double>(each.count.samples);
+    unknowns += static_cast<double>(each.count.unknowns);
   }
-  spent_ += NumbersOf(expert);
+  double largest = 0;
+  for (const auto& [client, own] : samples) largest = std::max(largest, own);
+  return static_cast<double>(samples.size()) >= rules_.least_clients &&
+         all - largest >= kLeastSamples && NumbersOf(expert) <= rules_.disclosure * unknowns;
+}
+
+bool GramSchedule::Close(std::size_t expert, std::size_t parts) {
+  const double numbers = static_cast<double>(parts) * NumbersOf(expert);
+  if (!CanPay(expert, numbers)) return false;
+  const bool paid = sums_[expert] == Sum::kPaid;
+  // The first step may have counted on more samples than came.
+  if (paid && *std::ranges::min_element(tokens_) < 0) return false;
+  if (tokens_[expert] < numbers - (paid ? NumbersOf(expert) : 0)) return false;
+  for (std::size_t part = paid ? 1 : 0; part < parts; ++part) Pay(expert);
+  spent_ += numbers;
   released_ += held_new_[expert];
   Void(expert);
   return true;
@@ -102,12 +118,25 @@ void GramSchedule::Opened(std::size_t expert, double samples, std::span<const do
   // It holds the sums of every smaller size.
   for (std::size_t e = expert; grid_.HasSmaller(e); --e) {
     samples_[e - 1] = std::max(samples_[e - 1], samples_[expert]);
+    missed_[e - 1] = std::max(missed_[e - 1], samples_[expert] + missed_[expert] - samples_[e - 1]);
   }
 }
 
 void GramSchedule::Refused(std::size_t expert, double new_unknowns) {
   spent_ -= NumbersOf(expert);
   released_ -= new_unknowns;
+}
+
+void GramSchedule::BeginEpoch() {
+  for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
+    Void(expert);
+    missed_[expert] = learnt_ - samples_[expert];
+  }
+  spent_ = released_ = 0;
+}
+
+void GramSchedule::SetMissed(std::span<const double> missed) {
+  std::ranges::copy(missed, missed_.begin());
 }
 
 /// What it costs does not matter: an expensive one is saved up for. A size that never had a turn is
@@ -120,6 +149,18 @@ double GramSchedule::Priority(std::size_t expert, double pending) const {
   }
   if (!grid_.HasSmaller(expert)) return 1 + explored;
   return samples_[expert - 1] > 0 ? std::max(weights_[expert - 1], explored) + explored : 0;
+}
+
+double GramSchedule::Pending(std::size_t expert) const {
+  return learnt_ + last_learnt_ - samples_[expert] - missed_[expert] -
+         (rules_.whole ? held_[expert] : 0);
+}
+
+/// Would it have the least samples at once, also without the largest client, as Hold counts them,
+/// if all clients had as many?
+bool GramSchedule::IsWhole(std::size_t expert) const {
+  return !rules_.whole ||
+         Pending(expert) * (1 - 1 / std::sqrt(rules_.least_clients)) >= kLeastSamples;
 }
 
 bool GramSchedule::Ask(std::size_t expert, std::vector<std::uint32_t>& turn) {
@@ -139,7 +180,7 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
     }
     if (sums_[expert] == Sum::kNotAsked) continue;
     asked[grid_.KernelOf(expert)] = true;
-    Ask(expert, turn);
+    if (IsWhole(expert)) Ask(expert, turn);
   }
   const double coming = learnt_ > 0 ? 0 : rules_.disclosure * last_unknowns_;
   const double all = learnt_ + last_learnt_;
@@ -148,8 +189,8 @@ std::vector<std::uint32_t> GramSchedule::NextTurn() {
     std::size_t best = 0;
     double highest = 0;
     for (std::size_t expert = 0; expert < grid_.experts(); ++expert) {
-      if (asked[grid_.KernelOf(expert)]) continue;
-      const double pending = all - samples_[expert];
+      if (asked[grid_.KernelOf(expert)] || !IsWhole(expert)) continue;
+      const double pending = Pending(expert);
       if (NumbersOf(expert) > rules_.disclosure * pending * unknowns_each) continue;
       const double priority = Priority(expert, pending);
       if (priority > highest) {
@@ -184,7 +225,8 @@ void GramSchedule::Load(std::span<const double> saved, std::span<const std::uint
     saved = saved.subspan(each->size());
   }
   std::ranges::fill(sums_, Sum::kNotAsked);
-  for (auto* each : {&held_, &held_unknowns_, &held_new_, &held_clients_, &held_largest_}) {
+  for (auto* each :
+       {&held_, &held_unknowns_, &held_new_, &held_clients_, &held_largest_, &missed_}) {
     std::ranges::fill(*each, 0);
   }
   for (const std::uint32_t expert : turn) sums_[expert] = Sum::kPaid;

@@ -25,6 +25,9 @@ struct GramRules {
   double exploration = 0.05;
   /// In a sum. Above 1, no client is in it with so many samples that the others have too few.
   double least_clients = 1;
+  /// Everybody must be in a sum, so nobody can add to it later: an expert is asked for, and asked
+  /// for again, only when what the clients have learnt since is enough for a sum by itself.
+  bool whole = false;
 };
 
 /// Whose sums the clients send, and when. Two things allow a sum. The uplink's bucket, into which a
@@ -55,13 +58,22 @@ class GramSchedule {
   /// Closes the sums that are held of an expert, if they may be released now: they are paid for,
   /// and what is held of the smaller sizes of its kernel is void, since clients do not send again
   /// what they have sent of a larger size. True: they are closed. After Learnt; smaller sizes
-  /// first, whose samples pay for larger ones as well.
-  bool Close(std::size_t expert);
+  /// first, whose samples pay for larger ones as well. `parts`: it is released in so many, of
+  /// different clients, each of which may be released by itself (MayStand).
+  bool Close(std::size_t expert, std::size_t parts = 1);
+  /// May a sum of these messages be released by itself, if all sums together are paid for?
+  bool MayStand(std::size_t expert, std::span<const Contribution> messages) const;
   /// What was closed over so many samples is part of the model; with it came the mean of the
   /// clients' weights. The smaller sizes of its kernel have what it has, if it has more.
   void Opened(std::size_t expert, double samples, std::span<const double> weights);
   /// Nobody may see what was closed: it has disclosed nothing.
   void Refused(std::size_t expert, double new_unknowns);
+  /// What is pending, held or released counts no more, but for what experts know.
+  void BeginEpoch();
+  /// Per expert, samples of earlier epochs that it lacks and never gets; part of what Load does not
+  /// know.
+  std::span<const double> Missed() const { return missed_; }
+  void SetMissed(std::span<const double> missed);
   /// What the next step asks for, upwards. To be called once per step.
   std::vector<std::uint32_t> NextTurn();
 
@@ -89,9 +101,12 @@ class GramSchedule {
   double NumbersOf(std::size_t expert) const {
     return static_cast<double>(grid_.NumbersOf(expert));
   }
-  bool CanPay(std::size_t expert) const;
+  bool CanPay(std::size_t expert, double numbers) const;
+  /// Samples that an expert has not been sent, with those of the coming step.
+  double Pending(std::size_t expert) const;
   void Pay(std::size_t expert);
   void Void(std::size_t expert);
+  bool IsWhole(std::size_t expert) const;
   /// False if the uplink cannot pay.
   bool Ask(std::size_t expert, std::vector<std::uint32_t>& turn);
 
@@ -112,6 +127,7 @@ class GramSchedule {
   std::vector<double> held_clients_;  // at least so many
   std::vector<double> held_largest_;  // samples of one client, at most
   std::vector<double> samples_;       // per expert: in its released sums
+  std::vector<double> missed_;        // per expert
   std::vector<double> tokens_;        // per expert: what is left of those of samples it lacks
   std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
 };

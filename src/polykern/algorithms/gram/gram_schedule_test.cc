@@ -387,6 +387,49 @@ TEST(GramSchedule, ReleasesNothingThatIsMostlyOfOneClient) {
   EXPECT_TRUE(alone.Close(0)) << "if one client is enough";
 }
 
+TEST(GramSchedule, AsksOnlyForWholeSumsWhereEverybodyMustBeInThem) {
+  // 9 clients with a sample each: without the largest, of at most sqrt(9) times its share, 6 count.
+  const GramGrid grid(2, 5);  // 68 numbers in a sum
+  GramSchedule schedule(grid, {.least_clients = 9, .whole = true}, {9, 90});
+  double sent[2] = {0, 0};
+  double learnt = 0;
+  int sums = 0;
+  std::vector<std::uint32_t> turn = schedule.NextTurn();
+  for (int step = 0; step < 60; ++step) {
+    learnt += 9;
+    for (const std::uint32_t expert : turn) {
+      const double news = learnt - sent[expert];
+      EXPECT_GE(news * 6 / 9, GramSchedule::kLeastSamples) << "step " << step;
+      sent[expert] = learnt;
+      const auto samples = static_cast<std::uint64_t>(news);
+      schedule.Hold(
+          expert,
+          {{samples, 10 * samples}, expert == 0 ? 10 * samples : 0, 9, samples * samples / 9});
+    }
+    schedule.Learnt({9, 90});
+    for (const std::uint32_t expert : turn) {
+      if (!schedule.Close(expert)) continue;
+      schedule.Opened(expert, sent[expert] - schedule.Samples(expert), std::vector{0.5, 0.5});
+      ++sums;
+    }
+    turn = schedule.NextTurn();
+  }
+  EXPECT_GT(sums, 4);
+}
+
+TEST(GramSchedule, AsksInANewEpochForWhatIsLearntInIt) {
+  const GramGrid grid(2, 5);
+  GramSchedule schedule(grid, {.least_clients = 9, .whole = true});
+  for (int step = 0; step < 100; ++step) schedule.Learnt({9, 90});
+  schedule.BeginEpoch();
+  int steps = 0;
+  while (schedule.NextTurn().empty()) {
+    schedule.Learnt({9, 90});
+    ASSERT_LT(++steps, 20);
+  }
+  EXPECT_EQ(steps, 5) << "six samples of each client, of which six clients' are enough";
+}
+
 TEST(GramSchedule, TakesBackWhatNobodySaw) {
   const GramGrid grid(2, 5);  // 68 numbers in a sum
   GramSchedule schedule(grid, {});

@@ -31,7 +31,7 @@ class GramServer final : public Server {
 
   const Broadcast& broadcast() const override { return broadcast_; }
   std::unique_ptr<Inbox> NewInbox() const override {
-    return std::make_unique<GramInbox>(grid_, broadcast_.turn);
+    return std::make_unique<GramInbox>(grid_, broadcast_.turn, &division_);
   }
   std::span<const std::string> discarded() const override { return discarded_; }
 
@@ -45,13 +45,18 @@ class GramServer final : public Server {
     auto& all = static_cast<GramInbox&>(*inboxes.front());
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
     for (std::size_t e = 0; e < experts_.size(); ++e) {
-      const GramSum came = all.Take(e);
-      schedule_.Hold(e, {came.count, came.new_unknowns, came.messages, came.squares});
-      experts_[e].held.Add(came);
+      const GramSum first = all.Take(e, 0);
+      const GramSum second = all.Take(e, 1);
+      GramSum both = first;
+      both.Add(second);
+      schedule_.Hold(e, {both.count, both.new_unknowns, both.messages, both.squares});
+      experts_[e].held.Add(first);
+      experts_[e].second.Add(second);
     }
     schedule_.Learnt(all.fresh());
     for (const std::size_t e : grid_.SmallestFirst()) {
-      if (schedule_.Close(e)) Close(e);
+      if (!CanStand(e)) continue;
+      if (schedule_.Close(e, experts_[e].second.messages > 0 ? 2 : 1)) Close(e);
     }
     for (const auto& inbox : inboxes) inbox->Clear();
   }
@@ -61,6 +66,15 @@ class GramServer final : public Server {
     if (!std::exchange(closing_, false)) return;
     for (const Release& release : releases_) Use(release);
     releases_.clear();
+    broadcast_.turn = schedule_.NextTurn();
+  }
+
+  void BeginEpoch() override {
+    schedule_.BeginEpoch();
+    for (Expert& expert : experts_) expert.held = expert.second = {};
+    releases_.clear();
+    closing_ = false;
+    broadcast_.releases = 0;
     broadcast_.turn = schedule_.NextTurn();
   }
 
@@ -112,6 +126,7 @@ class GramServer final : public Server {
     std::uint64_t last = 0;         // the step after the last one that brought samples
     std::vector<double> equations;  // A and b
     GramSum held;                   // waits for more
+    GramSum second;                 // likewise, of the second group
   };
 
   [[noreturn]] static void ThrowMisfit() {
@@ -125,24 +140,39 @@ class GramServer final : public Server {
     return size + 1;  // how many sums were released
   }
 
-  /// What the schedule holds, and of each expert the sums; then the step that is not open yet, if
-  /// it is not: its releases. Nothing, if there is nothing of it.
+  // In place of an expert's number.
+  static constexpr double kNoMore = -1;
+  static constexpr double kMore = -2;
+
+  /// What the schedule holds, and of each expert the sums; what epochs and groups have left, if
+  /// there were any; then the step that is not open yet, if it is not: its releases. Nothing, if
+  /// there is nothing of it.
   void AppendHeld(std::vector<double>& saved) const {
-    if (!schedule_.AnyHeld() && !closing_) return;
+    const auto missed = schedule_.Missed();
+    const bool more =
+        division_.on() || std::ranges::any_of(missed, [](double each) { return each != 0; });
+    if (!schedule_.AnyHeld() && !closing_ && !more) return;
     saved.resize(saved.size() + GramSchedule::HeldSize(grid_));
     schedule_.SaveHeld(std::span(saved).last(GramSchedule::HeldSize(grid_)));
     for (const Expert& expert : experts_) expert.held.Save(saved);
+    if (more) {
+      saved.push_back(kMore);
+      saved.insert(saved.end(), missed.begin(), missed.end());
+      division_.Save(saved);
+      for (const Expert& expert : experts_) expert.second.Save(saved);
+    }
     if (!closing_) return;
     for (const Release& release : releases_) {
       saved.push_back(static_cast<double>(release.kind));
       GramSum{release.messages, release.count, 0, 0, release.sums, release.contributions}.Save(
           saved);
     }
-    saved.push_back(-1);  // that is all
+    saved.push_back(kNoMore);
   }
   void LoadHeld(std::span<const double> saved) {
-    for (Expert& expert : experts_) expert.held = {};
+    for (Expert& expert : experts_) expert.held = expert.second = {};
     releases_.clear();
+    division_ = {};
     closing_ = false;
     if (saved.empty()) return;
     if (saved.size() < GramSchedule::HeldSize(grid_)) ThrowMisfit();
@@ -150,6 +180,15 @@ class GramServer final : public Server {
     saved = saved.subspan(GramSchedule::HeldSize(grid_));
     for (std::size_t e = 0; e < experts_.size(); ++e) {
       experts_[e].held = GramSum::Load(saved, grid_.NumbersOf(e));
+    }
+    if (!saved.empty() && saved.front() == kMore) {
+      if (saved.size() <= experts_.size()) ThrowMisfit();
+      schedule_.SetMissed(saved.subspan(1, experts_.size()));
+      saved = saved.subspan(1 + experts_.size());
+      division_ = GramDivision::Load(saved);
+      for (std::size_t e = 0; e < experts_.size(); ++e) {
+        experts_[e].second = GramSum::Load(saved, grid_.NumbersOf(e));
+      }
     }
     if (saved.empty()) return;
     closing_ = true;
@@ -167,13 +206,28 @@ class GramServer final : public Server {
     }
   }
 
-  /// What is held of an expert, and of the smaller sizes of its kernel, waits no longer.
-  void Close(std::size_t e) {
+  /// Where two groups have sent, each sum must be good for release by itself. When groups are no
+  /// more, or one has nothing, they are one sum: nobody has seen either.
+  bool CanStand(std::size_t e) {
     GramSum& held = experts_[e].held;
-    releases_.push_back({broadcast_.releases++, static_cast<std::uint32_t>(e), held.messages,
-                         held.count, std::move(held.sums), std::move(held.contributions)});
+    GramSum& second = experts_[e].second;
+    if (held.messages == 0 || !division_.on()) held.Add(std::exchange(second, {}));
+    return second.messages == 0 || (schedule_.MayStand(e, held.contributions) &&
+                                    schedule_.MayStand(e, second.contributions));
+  }
+
+  /// What is held of an expert, and of the smaller sizes of its kernel, waits no longer. The group
+  /// with more news is first: then each is paid for when it is released.
+  void Close(std::size_t e) {
+    GramSum* groups[] = {&experts_[e].held, &experts_[e].second};
+    if (groups[0]->new_unknowns < groups[1]->new_unknowns) std::swap(groups[0], groups[1]);
+    for (GramSum* const held : groups) {
+      if (held->messages == 0) continue;
+      releases_.push_back({broadcast_.releases++, static_cast<std::uint32_t>(e), held->messages,
+                           held->count, std::move(held->sums), std::move(held->contributions)});
+    }
     for (;; --e) {
-      experts_[e].held = {};
+      experts_[e].held = experts_[e].second = {};
       if (!grid_.HasSmaller(e)) return;
     }
   }
@@ -181,6 +235,31 @@ class GramServer final : public Server {
   void Discard(const Release& release, const std::string& why) {
     discarded_.push_back("the sums of expert " + std::to_string(release.kind) + " at step " +
                          std::to_string(broadcast_.step - 1) + ": " + why);
+  }
+
+  static std::string NumbersIn(const std::vector<std::uint64_t>& clients) {
+    constexpr std::size_t kMostNamed = 20;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(clients.size(), kMostNamed); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(clients[i]);
+    }
+    if (clients.size() > kMostNamed) {
+      text += " and " + std::to_string(clients.size() - kMostNamed) + " more";
+    }
+    return text;
+  }
+
+  /// Who was in it is all that can be said of a masked sum.
+  std::string Suspect(const Release& release) {
+    if (!rule_.divides || release.contributions.empty()) return {};
+    std::vector<std::uint64_t> clients;
+    for (const Contribution& each : release.contributions) clients.push_back(each.client);
+    const bool divided = division_.on();
+    division_.Spoilt(std::move(clients), static_cast<std::size_t>(rule_.schedule.least_clients));
+    if (!division_.on()) return "; there are too few clients to divide the next sums";
+    return std::string(divided ? "; in this and all bad sums before it"
+                               : "; the next sums are divided in two; in this one") +
+           " were the clients with the numbers " + NumbersIn(division_.suspects());
   }
 
   void Use(const Release& release) {
@@ -201,8 +280,10 @@ class GramServer final : public Server {
     }
     if (!CanBe(width, sums_, samples)) {
       return Discard(release, "no samples have such sums, so one of " +
-                                  std::to_string(release.messages) + " messages has wrong ones");
+                                  std::to_string(release.messages) + " messages has wrong ones" +
+                                  Suspect(release));
     }
+    division_.Passed();
     const double keep = WholePower(rule_.forgetting, broadcast_.step - expert.last);
     expert.last = broadcast_.step;
     for (std::size_t i = 0; i < size; ++i) {
@@ -275,6 +356,7 @@ class GramServer final : public Server {
   GramSchedule schedule_;
   std::vector<Expert> experts_;
   Broadcast broadcast_;
+  GramDivision division_;
   std::vector<Release> releases_;
   bool closing_ = false;  // a step has ended, and Open has not been called
   std::vector<std::string> discarded_;

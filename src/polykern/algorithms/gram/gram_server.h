@@ -14,6 +14,9 @@ struct GramServerRule {
   double forgetting = 1;  ///< what each step leaves of the samples before it, in (0, 1]
   GramRules schedule = {};
   SampleCount expected = {};  ///< in the first step
+  /// Masks come off sums of some clients: after a bad one the next are in two groups
+  /// (gram_division.h).
+  bool divides = false;
 };
 
 /// Throws BrokenRule unless the sums of each update can be those of as many samples as it says,
@@ -25,7 +28,8 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
 /// pof-gram's server: adds up the sums that the clients send, holds them until the schedule lets
 /// them go, and then solves the ridge regressions of their experts, whatever the number of clients.
 /// The broadcast says whose turn is next. Sums that cannot be those of any samples are discarded as
-/// a whole, and the model stays as it is. Saves the schedule, the turn, expert by expert the
+/// a whole, and the model stays as it is; of masked sums the next ones are then divided, so that it
+/// becomes known who spoils them. Saves the schedule, the turn, expert by expert the
 /// equations, theta and the last step with samples, and the sums that it holds, if any. The grid
 /// must outlive it.
 std::unique_ptr<Server> NewGramServer(const GramGrid& grid, const GramServerRule& rule);

@@ -284,6 +284,82 @@ TEST_F(GramServers, DiscardWhatNobodyMaySee) {
   EXPECT_THAT(server->discarded(), testing::ElementsAre(HasSubstr("too few")));
 }
 
+TEST_F(GramServers, DivideLaterSumsUntilItIsKnownWhoSpoilsThem) {
+  rule_.divides = true;
+  rule_.schedule.least_clients = 2;
+  const auto server = NewGramServer(grid_, rule_);
+  const auto stopped = NewGramServer(grid_, rule_);
+  constexpr std::uint64_t kCulprit = 3;
+  const auto spoil = [&](const std::vector<std::uint32_t>& turn) {
+    std::vector<Updates> updates = Answers(turn);
+    for (Updates& each : updates) {
+      each.nonces = {{static_cast<std::uint8_t>(each.clients[0] + 1)}};
+      if (each.clients[0] == kCulprit) each.integers[1] += 3ULL << 36U;
+    }
+    Step(*server, updates);
+  };
+  spoil({0});
+  ASSERT_EQ(server->discarded().size(), 1U);
+  EXPECT_THAT(server->discarded()[0], HasSubstr("the next sums are divided in two; in this one "
+                                                "were the clients with the numbers 0, 1, 2, 3, 4"));
+  EXPECT_EQ(server->broadcast().releases, 1U);
+  std::vector<std::string> said;
+  for (int turn = 0; turn < 3; ++turn) {
+    stopped->Load(server->broadcast().step, server->Save());
+    EXPECT_EQ(stopped->Save(), server->Save());
+    const std::vector<float> before = server->broadcast().model;
+    const std::uint32_t expert = turn % 2 == 0 ? 3 : 0;
+    spoil({expert});  // two clients have 20 samples without the larger one's: they wait
+    EXPECT_EQ(server->broadcast().releases, static_cast<std::uint64_t>(1 + 2 * turn));
+    spoil({expert});
+    EXPECT_EQ(server->broadcast().releases, static_cast<std::uint64_t>(3 + 2 * turn));
+    ASSERT_EQ(server->discarded().size(), 1U) << "one of two groups";
+    EXPECT_NE(server->broadcast().model, before) << "the other's sum is used";
+    said.push_back(server->discarded()[0]);
+  }
+  EXPECT_THAT(said.back(), testing::EndsWith("all bad sums before it were the clients with the "
+                                             "numbers 3"));
+}
+
+TEST_F(GramServers, DoNotDivideFewClientsOrSumsThatAreNotMasked) {
+  rule_.divides = true;
+  rule_.schedule.least_clients = 3;
+  const auto server = NewGramServer(grid_, rule_);
+  std::vector<Updates> updates = Answers({0});
+  updates[1].integers[1] += 3ULL << 36U;
+  Step(*server, updates);
+  ASSERT_EQ(server->discarded().size(), 1U);
+  EXPECT_THAT(server->discarded()[0], Not(HasSubstr("divide")));
+  for (Updates& each : updates) each.nonces = {{1}};
+  Step(*server, updates);
+  ASSERT_EQ(server->discarded().size(), 1U);
+  EXPECT_THAT(server->discarded()[0], HasSubstr("too few clients to divide"));
+}
+
+TEST_F(GramServers, BeginAnEpochWithTheModelAlone) {
+  rule_.schedule.disclosure = 0.5;
+  const auto server = NewGramServer(grid_, rule_);
+  Step(*server, Answers({0}));
+  std::vector<Updates> few = Answers({3});
+  few.resize(1);
+  Step(*server, few);  // held: too few samples
+  const std::vector<float> before = server->broadcast().model;
+  EXPECT_EQ(server->broadcast().releases, 1U);
+  server->BeginEpoch();
+  EXPECT_EQ(server->broadcast().releases, 0U);
+  EXPECT_EQ(server->broadcast().model, before);
+  const auto stopped = NewGramServer(grid_, rule_);
+  stopped->Load(server->broadcast().step, server->Save());
+  EXPECT_EQ(stopped->Save(), server->Save());
+  EXPECT_THAT(server->broadcast().turn, IsEmpty()) << "nothing is learnt that can pay for it";
+  std::vector<Updates> others = Answers({3});
+  others.erase(others.begin());
+  Commit(*server, others, 1);
+  ASSERT_EQ(server->releases().size(), 1U);
+  EXPECT_EQ(server->releases()[0].number, 0U);
+  EXPECT_EQ(server->releases()[0].count.samples, 80U) << "of the first one's nothing was left";
+}
+
 TEST_F(GramServers, RefuseStatesOfOtherSettings) {
   const auto server = NewGramServer(grid_, rule_);
   const GramGrid other(2, 10);

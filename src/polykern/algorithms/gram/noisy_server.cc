@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -33,9 +34,11 @@ class NoisyGramServer final : public Server {
     closing_ = true;
     auto& all = static_cast<GramInbox&>(*inboxes.front());
     for (const auto& inbox : inboxes.subspan(1)) all.Merge(static_cast<GramInbox&>(*inbox));
-    held_.Add(all.Take(0));
+    const GramSum came = all.Take(0);
+    schedule_.Hold({came.count, came.new_unknowns, came.messages, came.squares});
+    held_.Add(came);
     for (const auto& inbox : inboxes) inbox->Clear();
-    if (!schedule_.Releases(broadcast_.step, held_.count.samples)) return;
+    if (!schedule_.Releases(broadcast_.step)) return;
     schedule_.Released(broadcast_.step);
     releases_.push_back({broadcast_.releases++, 0, held_.messages, held_.count,
                          std::move(held_.sums), std::move(held_.contributions)});
@@ -58,6 +61,7 @@ class NoisyGramServer final : public Server {
     saved.push_back(samples_);
     saved.push_back(closing_ ? 1 : 0);
     saved.push_back(static_cast<double>(releases_.size()));
+    saved.push_back(messages_);
     saved.insert(saved.end(), broadcast_.model.begin(), broadcast_.model.end());
     held_.Save(saved);
     for (const Release& release : releases_) {
@@ -72,21 +76,23 @@ class NoisyGramServer final : public Server {
     const auto model = saved.subspan(kSavedNumbers, broadcast_.model.size());
     saved = saved.subspan(kSavedNumbers + model.size());
     GramSum held = GramSum::Load(saved, grid_.NumbersOf(0));
-    const auto closed = static_cast<std::size_t>(numbers[8]);
+    const auto closed = static_cast<std::size_t>(numbers[kOwn + 4]);
     std::vector<Release> releases;
     for (std::size_t i = 0; i < closed; ++i) {
       GramSum sum = GramSum::Load(saved, grid_.NumbersOf(0));
-      releases.push_back({static_cast<std::uint64_t>(numbers[5]) - closed + i, 0, sum.messages,
-                          sum.count, std::move(sum.sums), std::move(sum.contributions)});
+      releases.push_back({static_cast<std::uint64_t>(numbers[kOwn + 1]) - closed + i, 0,
+                          sum.messages, sum.count, std::move(sum.sums),
+                          std::move(sum.contributions)});
     }
     if (!saved.empty()) ThrowMisfit();
     schedule_.Load(numbers);
     broadcast_.step = step;
     broadcast_.turn.clear();
-    if (numbers[4] != 0) broadcast_.turn = {0};
-    broadcast_.releases = static_cast<std::uint64_t>(numbers[5]);
-    samples_ = numbers[6];
-    closing_ = numbers[7] != 0;
+    if (numbers[kOwn] != 0) broadcast_.turn = {0};
+    broadcast_.releases = static_cast<std::uint64_t>(numbers[kOwn + 1]);
+    samples_ = numbers[kOwn + 2];
+    closing_ = numbers[kOwn + 3] != 0;
+    messages_ = numbers[kOwn + 5];
     std::ranges::transform(model, broadcast_.model.begin(),
                            [](double value) { return static_cast<float>(value); });
     held_ = std::move(held);
@@ -94,7 +100,8 @@ class NoisyGramServer final : public Server {
   }
 
  private:
-  static constexpr std::size_t kSavedNumbers = NoisySchedule::kSavedSize + 5;
+  static constexpr std::size_t kOwn = NoisySchedule::kSavedSize;  // where our own numbers begin
+  static constexpr std::size_t kSavedNumbers = kOwn + 6;
 
   [[noreturn]] static void ThrowMisfit() {
     throw Error("a saved model with noise does not fit: it was made with other settings");
@@ -105,18 +112,33 @@ class NoisyGramServer final : public Server {
     if (schedule_.Asks(broadcast_.step)) broadcast_.turn = {0};
   }
 
+  void Discard(const Release& release, const std::string& why) {
+    discarded_.push_back("the sums of release " + std::to_string(release.number) + " at step " +
+                         std::to_string(broadcast_.step - 1) + ": " + why);
+  }
+
+  /// Could sums over our samples be so large, with noise? Twelve deviations are never exceeded.
+  bool CanBe(const Release& release) const {
+    const double largest = samples_ / (2 * std::sqrt(static_cast<double>(grid_.features())));
+    const double most = largest * (1 + 1e-4) + messages_ * grid_.unit() + 12 * release.deviation;
+    return std::ranges::all_of(release.estimate,
+                               [most](double number) { return std::abs(number) <= most; });
+  }
+
   void Use(const Release& release) {
-    if (!release.refusal.empty()) {
-      discarded_.push_back("the sums of release " + std::to_string(release.number) + " at step " +
-                           std::to_string(broadcast_.step - 1) + ": " + release.refusal);
-      return;
-    }
+    if (!release.refusal.empty()) return Discard(release, release.refusal);
     if (release.estimate.size() != grid_.NumbersOf(0)) {
       throw Error("sums without noise were to be released at step " +
                   std::to_string(broadcast_.step - 1) + ", although " + OptionName("epsilon") +
                   " is given: whoever opens them must add it");
     }
     samples_ += static_cast<double>(release.count.samples);
+    messages_ += static_cast<double>(release.messages);
+    if (!CanBe(release)) {
+      return Discard(release,
+                     "no samples have such sums, so a message was wrong, in this one or one "
+                     "before: nothing is learnt any more; begin with a new store");
+    }
     const auto theta = SolveNoisy(grid_, release.estimate, samples_, release.deviation, ridge_);
     const std::size_t size = grid_.features();
     for (std::size_t j = 0; j < size; ++j) {
@@ -131,6 +153,7 @@ class NoisyGramServer final : public Server {
   Broadcast broadcast_;
   GramSum held_;        // waits for its release
   double samples_ = 0;  // in what was released
+  double messages_ = 0;
   std::vector<Release> releases_;
   bool closing_ = false;  // a step has ended, and Open has not been called
   std::vector<std::string> discarded_;

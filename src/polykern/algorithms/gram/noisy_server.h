@@ -9,6 +9,7 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/gram_schedule.h"
 
 namespace polykern {
 
@@ -24,6 +25,7 @@ class NoisySchedule {
     double budget = 1000;       ///< numbers that a client may send per step, on average
     double burst = 21;          ///< steps whose budgets it may save up
     std::size_t releases = 64;  ///< at most
+    double least_clients = 1;   ///< in a sum, as in GramRules
   };
 
   NoisySchedule(std::size_t numbers, const Rules& rules)
@@ -33,12 +35,14 @@ class NoisySchedule {
 
   /// Is a step asked for sums that begins after `steps` others? To be called once for each.
   bool Asks(std::uint64_t steps);
-  /// Are they released after so many steps, if they are over so many samples?
-  bool Releases(std::uint64_t steps, std::uint64_t samples) const;
+  /// Sums came in a step: they are held.
+  void Hold(const HeldSums& came);
+  /// Are they released after so many steps?
+  bool Releases(std::uint64_t steps) const;
   /// They are.
   void Released(std::uint64_t steps);
 
-  static constexpr std::size_t kSavedSize = 4;
+  static constexpr std::size_t kSavedSize = 7;
   void Save(std::span<double> saved) const;
   void Load(std::span<const double> saved);
 
@@ -49,6 +53,9 @@ class NoisySchedule {
   std::uint64_t last_ = 0;  // steps before the last release
   std::uint64_t due_ = 1;   // steps before the next one, at least
   std::uint64_t released_ = 0;
+  double held_ = 0;          // samples
+  double held_clients_ = 0;  // at least so many
+  double held_largest_ = 0;  // samples of one client, at most
 };
 
 /// theta of the ridge regression whose sums (gram_grid.h) are known but for noise: `estimate` of
@@ -67,8 +74,9 @@ struct NoisyServerRule {
 
 /// pof-gram's server where noise is added to every sum, by whoever opens its releases: he gives
 /// estimates of what all of them add up to (Release::estimate), which is all that this server uses.
-/// Without them it throws Error: nothing un-noised is learnt from. Saves the schedule, the turn,
-/// the samples, theta and what is held. The grid must outlive it.
+/// Without them it throws Error: nothing un-noised is learnt from. Estimates that no samples have,
+/// whatever the noise, are discarded: a message was wrong, and all sums from there on are. Saves
+/// the schedule, the turn, the samples, theta and what is held. The grid must outlive it.
 std::unique_ptr<Server> NewNoisyGramServer(const GramGrid& grid, const NoisyServerRule& rule);
 
 }  // namespace polykern

@@ -175,8 +175,10 @@ std::vector<std::uint64_t> ReleaseSteps(NoisySchedule schedule, std::uint64_t st
   std::vector<std::uint64_t> released;
   bool any = false;
   for (std::uint64_t step = 1; step <= steps; ++step) {
-    any = schedule.Asks(step - 1) || any;
-    if (!any || !schedule.Releases(step, samples)) continue;
+    if (schedule.Asks(step - 1) && !std::exchange(any, true)) {
+      schedule.Hold({.count = {samples, samples}, .messages = 1, .squares = samples * samples});
+    }
+    if (!any || !schedule.Releases(step)) continue;
     schedule.Released(step);
     released.push_back(step);
     any = false;
@@ -202,6 +204,25 @@ TEST(NoisySchedule, KeepsTheBudgetButForTheFirstStep) {
 TEST(NoisySchedule, ReleasesNothingOverFewSamplesAndNoMoreThanItMay) {
   EXPECT_THAT(ReleaseSteps({100, {.budget = 100}}, 500, 31), IsEmpty());
   EXPECT_THAT(ReleaseSteps({100, {.budget = 100, .releases = 3}}, 500, 32), ElementsAre(1, 2, 3));
+}
+
+TEST(NoisySchedule, WaitsForEnoughClientsNoneOfWhichIsNeeded) {
+  NoisySchedule schedule(100, {.least_clients = 3});
+  schedule.Hold({.count = {200, 200}, .messages = 2, .squares = 20'000});
+  EXPECT_FALSE(schedule.Releases(1)) << "the same two may have sent before";
+  schedule.Hold({.count = {10, 10}, .messages = 3, .squares = 34});
+  EXPECT_TRUE(schedule.Releases(1));
+  schedule.Released(1);
+  schedule.Hold({.count = {1000, 1000}, .messages = 5, .squares = 950'000});
+  EXPECT_FALSE(schedule.Releases(2)) << "one of them may have all but 25";
+  std::vector<double> saved(NoisySchedule::kSavedSize);
+  schedule.Save(saved);
+  NoisySchedule back(100, {.least_clients = 3});
+  back.Load(saved);
+  for (NoisySchedule* each : {&schedule, &back}) {
+    each->Hold({.count = {20, 20}, .messages = 5, .squares = 80});
+    EXPECT_TRUE(each->Releases(2));
+  }
 }
 
 TEST(NoisySchedule, AsksInTheLastEighthBeforeARelease) {
@@ -332,6 +353,22 @@ TEST_F(NoisyServer, LeavesTheModelAsItIsIfAReleaseIsRefused) {
   EXPECT_EQ(server->broadcast().model, model);
   ASSERT_THAT(server->discarded(), SizeIs(1));
   EXPECT_THAT(server->discarded()[0], HasSubstr("too few clients"));
+}
+
+TEST_F(NoisyServer, LearnsNothingMoreFromSumsThatNoSamplesHave) {
+  const auto server = NewServer();
+  Step(*server);
+  const auto model = server->broadcast().model;
+  for (const double wrong : {1e15, -1e15, 1e3}) {
+    Commit(*server, 5);
+    ASSERT_THAT(server->releases(), SizeIs(1));
+    Estimate(server->releases()[0]);
+    server->releases()[0].estimate[7] += wrong;
+    server->Open();
+    EXPECT_EQ(server->broadcast().model, model);
+    ASSERT_THAT(server->discarded(), SizeIs(1));
+    EXPECT_THAT(server->discarded()[0], HasSubstr("no samples have such sums"));
+  }
 }
 
 TEST_F(NoisyServer, ResumesWhereItWasSaved) {

@@ -1,6 +1,7 @@
 #include "polykern/algorithms/gram/pending_samples.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace polykern {
 
@@ -40,6 +41,16 @@ void PendingSamples::Settle(bool counted, std::size_t sizes) {
     numbers_[kToldUnknowns] = numbers_[kSentUnknowns];
   }
   numbers_[kSentLearnt] = numbers_[kSentUnknowns] = 0;
+}
+
+void PendingSamples::BeginEpoch() {
+  for (const auto& [told, sent] :
+       {std::pair(kToldLearnt, kSentLearnt), std::pair(kToldUnknowns, kSentUnknowns)}) {
+    numbers_[told] = std::max(numbers_[told], numbers_[sent]);
+    numbers_[sent] = 0;
+  }
+  numbers_[kReach] = numbers_[kToldLearnt];
+  std::ranges::fill(since_, numbers_[kReach]);
 }
 
 }  // namespace polykern

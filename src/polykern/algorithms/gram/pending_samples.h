@@ -46,6 +46,8 @@ class PendingSamples {
   /// What left last was counted, or was not and goes on being pending. `sizes`: experts of one
   /// kernel, in a row, of which each has the sums of those before it.
   void Settle(bool counted, std::size_t sizes);
+  /// Only samples that were in no update, counted or not, are pending from here on.
+  void BeginEpoch();
 
  private:
   enum Number : std::size_t {

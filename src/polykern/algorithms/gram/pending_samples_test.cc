@@ -115,5 +115,27 @@ TEST_F(Pending, CountsEverySampleOnceWhateverIsLost) {
   }
 }
 
+TEST_F(Pending, OfANewEpochWereInNoUpdate) {
+  PendingSamples pending = View();
+  for (int i = 0; i < 10; ++i) pending.Learn(6);
+  pending.Send(std::vector<std::uint32_t>{0});
+  pending.Learn(6);
+  pending.Settle(false, kSizesOfEach);  // the ten are pending again
+  EXPECT_EQ(pending.Next(0).begin, 0U);
+  pending.Send(std::vector<std::uint32_t>{1});  // eleven left, whatever became of them
+  for (int i = 0; i < 3; ++i) pending.Learn(6);
+  for (int twice = 0; twice < 2; ++twice) {
+    pending.BeginEpoch();
+    for (std::size_t expert = 0; expert < kExperts; ++expert) {
+      EXPECT_EQ(pending.Next(expert).begin, 11U);
+      EXPECT_EQ(pending.Next(expert).end, 14U);
+    }
+    EXPECT_EQ(pending.reach(), 11U);
+    EXPECT_EQ(pending.fresh(), (SampleCount{3, 18}));
+  }
+  pending.Settle(false, kSizesOfEach);  // nothing of the older epoch comes back
+  EXPECT_EQ(pending.Next(0).begin, 11U);
+}
+
 }  // namespace
 }  // namespace polykern

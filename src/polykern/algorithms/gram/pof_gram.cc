@@ -27,9 +27,10 @@ GramGrid GridOf(const AlgorithmDefinition& definition) {
   return {bank.kernels(), bank.features()};
 }
 
-double LeastClients(const AlgorithmOptions& options) {
+double LeastClients(const AlgorithmOptions& options, const Problem& problem) {
   const bool masked = options.masking != Masking::kNone;
-  return std::max(static_cast<double>(options.least_clients), masked ? 2.0 : 1.0);
+  const std::size_t all = options.masking == Masking::kPairwise ? problem.clients : 1;
+  return static_cast<double>(std::max({options.least_clients, std::size_t{masked ? 2U : 1U}, all}));
 }
 
 class PofGram final : public Algorithm {
@@ -67,6 +68,12 @@ class PofGram final : public Algorithm {
     return true;
   }
 
+  void BeginEpoch(std::span<double> state) const override {
+    PendingSamples(state.subspan(lasting_state(), PendingSamples::StateSize(experts())),
+                   definition().options.most_samples, kept_samples())
+        .BeginEpoch();
+  }
+
   std::uint64_t kept_samples() const override {
     const std::size_t bytes = sizeof(float) * definition().bank->dimension() + sizeof(double);
     return std::max<std::uint64_t>(1, 1024 * definition().options.pending_memory / bytes);
@@ -81,20 +88,26 @@ class PofGram final : public Algorithm {
     const AlgorithmOptions& options = definition().options;
     const Problem& problem = definition().problem;
     if (grid_.noisy()) {
-      return NewNoisyGramServer(grid_, {.ridge = options.ridge,
-                                        .schedule = {.budget = static_cast<double>(options.budget),
-                                                     .burst = static_cast<double>(options.burst),
-                                                     .releases = options.releases}});
+      return NewNoisyGramServer(grid_,
+                                {.ridge = options.ridge,
+                                 .schedule = {.budget = static_cast<double>(options.budget),
+                                              .burst = static_cast<double>(options.burst),
+                                              .releases = options.releases,
+                                              .least_clients = LeastClients(options, problem)}});
     }
     return NewGramServer(
-        grid_, {.ridge = options.ridge,
-                .forgetting = ServerForgetting(options),
-                .schedule = {.budget = static_cast<double>(options.budget),
-                             .burst = static_cast<double>(options.burst),
-                             .disclosure = options.disclosure,
-                             .exploration = options.exploration.value_or(kGramExploration),
-                             .least_clients = LeastClients(options)},
-                .expected = {problem.clients, problem.clients * (1 + problem.dimension)}});
+        grid_,
+        {.ridge = options.ridge,
+         .forgetting = ServerForgetting(options),
+         .schedule = {.budget = static_cast<double>(options.budget),
+                      .burst = static_cast<double>(options.burst),
+                      .disclosure = options.disclosure,
+                      .exploration = options.exploration.value_or(kGramExploration),
+                      .least_clients = LeastClients(options, problem),
+                      .whole = problem.clients > 1 && LeastClients(options, problem) >=
+                                                          static_cast<double>(problem.clients)},
+         .expected = {problem.clients, problem.clients * (1 + problem.dimension)},
+         .divides = options.masking == Masking::kHelper});
   }
   std::unique_ptr<CohortStep> NewCpuStep() const override;
 
@@ -207,7 +220,8 @@ class PofGram::Step final : public CohortStep {
       const bool based = any_awake_ || !grid_.noisy();
       if (private_) private_->Learn(samples(), c, labels[c], based);
       const std::size_t dimension = samples().x.size() / clients();
-      PendingOf(c).Learn(UnknownsOf(samples().x.subspan(c * dimension, dimension)));
+      const auto x = samples().x.subspan(c * dimension, dimension);
+      PendingOf(c).Learn(grid_.noisy() ? 1 + dimension : UnknownsOf(x));
     }
     Answer();
   }
@@ -245,14 +259,20 @@ class PofGram::Step final : public CohortStep {
         assert(learnt_.y.size() == end - begin);
         sums_.Append(expert, learnt_, next_weights_, updates_.integers);
         updates_.samples.push_back(end - begin);
-        updates_.unknowns.push_back(UnknownsOf(learnt_));
+        updates_.unknowns.push_back(UnknownsOfLearnt(0));
         const std::uint64_t told = std::clamp(pending.reach(), begin, end) - begin;
-        updates_.new_unknowns.push_back(UnknownsOf(learnt_, told));
+        updates_.new_unknowns.push_back(UnknownsOfLearnt(told));
       }
       TellOnce(updates_.first[c]);
       updates_.fresh.push_back(pending.fresh());
       pending.Send(turn);
     }
+  }
+
+  /// With noise nobody is told how sparse samples are: it is no count of them.
+  std::uint64_t UnknownsOfLearnt(std::size_t skipped) const {
+    if (!grid_.noisy()) return UnknownsOf(learnt_, skipped);
+    return (learnt_.y.size() - skipped) * (1 + algorithm_.definition().bank->dimension());
   }
 
   /// Of the sums from `first` on, the smallest tells of new unknowns: it is released first.
@@ -303,9 +323,9 @@ double GramPaceOf(const AlgorithmOptions& options) {
 std::vector<LocalRule> GramLocalRules(const AlgorithmOptions& options) {
   const double ridge = options.ridge;
   if (options.epsilon > 0) {
-    return {{.ridge = ridge, .alone = true},
-            {.ridge = 10 * ridge, .alone = true},
-            {.ridge = 1000 * ridge, .listening = 0.1}};
+    return {{.ridge = 0.01 * ridge, .listening = 0.4, .alone = true},
+            {.ridge = 0.1 * ridge, .alone = true},
+            {.ridge = 0.1 * ridge, .listening = 0.4}};
   }
   return {{.ridge = 10 * ridge, .listening = 0.25, .alone = true},
           {.ridge = 1000 * ridge, .listening = 0.5}};

@@ -13,10 +13,10 @@
 #include <sys/random.h>
 
 #include "polykern/core/error.h"
-#include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/ending.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/client_identity.h"
+#include "polykern/net/transport/client_stream.h"
 #include "polykern/net/transport/loop.h"
 #include "polykern/net/transport/tls.h"
 

@@ -16,9 +16,9 @@
 #include <gmock/gmock.h>
 
 #include "polykern/io/files.h"
-#include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/agent/federation_testing.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/transport/client_stream.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {

@@ -10,9 +10,10 @@ namespace polykern {
 
 std::string ServerNews::Next(const AgentStatus& status) {
   if (status.connected) {
-    const bool was_away = !told_.empty();
-    told_.clear();
-    return was_away ? "connected again" : "";
+    const bool was_away = !std::exchange(told_, {}).empty();
+    const bool joins = !std::exchange(joined_, true);
+    if (!joins && !was_away) return {};
+    return (joins ? "joined: at step " : "connected again: at step ") + std::to_string(status.step);
   }
   // A failure is told whenever it is another one; what else keeps it away, once.
   const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
@@ -20,6 +21,13 @@ std::string ServerNews::Next(const AgentStatus& status) {
   told_ = failure.empty() ? status.trouble : failure;
   return told_ + "; predicting with the model of step " + std::to_string(status.step) +
          ", and trying again";
+}
+
+bool Tally::IsDue(std::uint64_t count, Time now) {
+  if (count <= told_ || (told_ > 0 && now < last_ + std::chrono::minutes(1))) return false;
+  told_ = count;
+  last_ = now;
+  return true;
 }
 
 std::string BadLines::Next(const std::string& problem, Time now) {

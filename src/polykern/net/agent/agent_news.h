@@ -17,7 +17,22 @@ class ServerNews {
   std::string Next(const AgentStatus& status);
 
  private:
+  bool joined_ = false;
   std::string told_;  // why the server is away, while it is
+};
+
+/// When to tell of something that may happen often: the first time at once, later once a minute. Is
+/// told what time it is. Use it from one thread.
+class Tally {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `count`: how often it has happened so far. True: tell of it now.
+  bool IsDue(std::uint64_t count, Time now);
+
+ private:
+  std::uint64_t told_ = 0;
+  Time last_;
 };
 
 /// What to tell of lines that cannot be used: of a few all, of many one a second. Is told what time

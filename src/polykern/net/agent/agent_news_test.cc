@@ -31,13 +31,14 @@ AgentStatus Away(const std::string& trouble) {
 
 TEST(NewsOfAServer, AreToldOnce) {
   ServerNews news;
+  EXPECT_EQ(news.Next(Connected()), "joined: at step 4");
   EXPECT_EQ(news.Next(Connected()), "");
   EXPECT_EQ(news.Next(Away("")), "");  // why is not known yet
   EXPECT_EQ(news.Next(Away("refused")),
             "refused; predicting with the model of step 4, and trying again");
   EXPECT_EQ(news.Next(Away("refused")), "");
   EXPECT_EQ(news.Next(Away("timed out")), "");  // away is away
-  EXPECT_EQ(news.Next(Connected()), "connected again");
+  EXPECT_EQ(news.Next(Connected()), "connected again: at step 4");
   EXPECT_EQ(news.Next(Connected()), "");
   EXPECT_EQ(news.Next(Away("refused")),
             "refused; predicting with the model of step 4, and trying again");
@@ -53,6 +54,23 @@ TEST(NewsOfAServer, SayWhatSomebodyMustDoWhateverWasSaidBefore) {
   EXPECT_EQ(news.Next(failed), "");
   failed.failure = Error("expired");
   EXPECT_EQ(news.Next(failed), "expired; predicting with the model of step 4, and trying again");
+}
+
+TEST(NewsOfAServer, BeginWithJoiningAlsoIfItWasAwayAtFirst) {
+  ServerNews news;
+  EXPECT_NE(news.Next(Away("refused")), "");
+  EXPECT_EQ(news.Next(Connected()), "joined: at step 4");
+}
+
+TEST(TallyTest, IsDueAtTheFirstAndThenOnceAMinuteIfThereIsMore) {
+  Tally tally;
+  const Tally::Time began{seconds(1000)};
+  EXPECT_FALSE(tally.IsDue(0, began));
+  EXPECT_TRUE(tally.IsDue(1, began));
+  EXPECT_FALSE(tally.IsDue(50, began + milliseconds(59'999)));
+  EXPECT_TRUE(tally.IsDue(51, began + seconds(60)));
+  EXPECT_FALSE(tally.IsDue(51, began + seconds(600)));
+  EXPECT_TRUE(tally.IsDue(52, began + seconds(601)));
 }
 
 class APatientUser : public testing::Test {

@@ -51,7 +51,8 @@ AgentRounds::Learner::Learner(const FederationConfiguration& what, std::uint64_t
       buffer(what.problem.dimension, algorithm->kept_samples()),
       round(*algorithm, CpuEngine(), masks),
       score(1, algorithm->experts()),
-      keeps_samples(algorithm->kept_samples() > 0) {
+      keeps_samples(algorithm->kept_samples() > 0),
+      noisy(keeps_samples && what.options.epsilon > 0) {
   round.ReadFrom(buffer);
 }
 
@@ -97,11 +98,15 @@ std::string AgentRounds::Take(const Welcome& welcome) {
         throw Error(OptionName("report") +
                     " tells the server what masks are there to hide: leave it out");
       }
-      learner_->masks.Use(mask_identity_, welcome.helper_key, learner_->configuration);
+      learner_->masks.Use(
+          mask_identity_, welcome.helper_key, learner_->configuration,
+          NoiseTermsOf(*learner_->algorithm, learner_->configuration.samples_per_row()));
     } catch (const Error& error) {
       throw WrongFederation(error);
     }
   }
+  if (!learning_ && in_pairs()) CheckPairs(welcome);
+  if (!learning_ && learner_->noisy) CheckNoise(welcome);
   if (learning_) {
     server_has_ranges_ = welcome.has_ranges;
     return server_has_ranges_ ? "" : ranges_;
@@ -119,6 +124,48 @@ std::string AgentRounds::Take(const Welcome& welcome) {
   const bool again =
       uncounted_ < state_.next_step && !finished_ && (uses_late_ || step + 1 == state_.next_step);
   return again ? state_.update : "";
+}
+
+/// Pairwise masks have no nonce: a step that was answered is never answered with other numbers.
+void AgentRounds::CheckPairs(const Welcome& welcome) const {
+  if (forgets_) {
+    throw WrongFederation(
+        Error("this federation masks pairwise, so this client must know after a restart what it "
+              "has sent: add " +
+              OptionName("state", "FILE")));
+  }
+  const std::string epoch = "begin a new epoch with `polykern store epoch`";
+  const std::uint64_t begin = learner_->configuration.epoch_begin;
+  if (std::max(state_.next_step, begin) < welcome.answered) {
+    throw WrongFederation(
+        "this client has answered step " + std::to_string(welcome.answered - 1) +
+        ", and its state, which was lost or put back, knows nothing of it: " + epoch);
+  }
+  if (welcome.model.step + 1 < state_.next_step) {
+    throw WrongFederation("this client has answered step " + std::to_string(state_.next_step - 1) +
+                          ", and the server is at step " + std::to_string(welcome.model.step) +
+                          ": its store was put back; " + epoch);
+  }
+}
+
+/// With noise a sample leaves once: that is all the noise is for.
+void AgentRounds::CheckNoise(const Welcome& welcome) const {
+  if (reports_) {
+    throw WrongFederation(Error(OptionName("report") +
+                                " tells the server what noise is there to hide: leave it out"));
+  }
+  if (forgets_) {
+    throw WrongFederation(
+        Error("this federation adds noise for samples that leave a client once: " +
+              OptionName("state", "FILE") +
+              " is needed, so that it is known after a restart what has left"));
+  }
+  if (state_.next_step < welcome.answered) {
+    throw WrongFederation(
+        "this client has answered step " + std::to_string(welcome.answered - 1) +
+        ", of which its state knows nothing: its samples might leave a second time, which noise "
+        "does not cover; put back its newest state, or give it a new name");
+  }
 }
 
 /// The first welcome says what the federation is; every later one must say the same, or which
@@ -149,6 +196,7 @@ void AgentRounds::Meet(const Welcome& welcome) {
     state_.client = welcome.client;
     return;
   }
+  if (BeginEpoch(welcome)) return;
   std::string difference = Differences(state_.configuration, welcome.configuration);
   if (difference.empty() && state_.client != welcome.client) {
     difference =
@@ -157,6 +205,31 @@ void AgentRounds::Meet(const Welcome& welcome) {
   if (difference.empty()) return;
   throw WrongFederation("the server's federation is not the one this agent has learnt with (" +
                         difference + "); use another state file");
+}
+
+/// Of the federation that it knows, if the server says so: what was sent is not sent again, and the
+/// open step may be answered once more.
+bool AgentRounds::BeginEpoch(const Welcome& welcome) {
+  FederationConfiguration told;
+  try {
+    told = FromTexts(welcome.configuration);
+  } catch (const Error&) {
+    return false;
+  }
+  FederationConfiguration& known = learner_->configuration;
+  if (told.epoch <= known.epoch || state_.client != welcome.client) return false;
+  FederationConfiguration same = told;
+  same.epoch = known.epoch;
+  same.epoch_begin = known.epoch_begin;
+  if (!Differences(state_.configuration, ToTexts(same)).empty()) return false;
+  std::vector<double> own = learner_->clients.Save();
+  learner_->algorithm->BeginEpoch(own);
+  learner_->clients.Load(own);
+  known = told;
+  state_.configuration = welcome.configuration;
+  state_.update.clear();
+  state_.next_step = std::max(welcome.answered, std::min(state_.next_step, welcome.model.step));
+  return true;
 }
 
 std::string AgentRounds::Tell(const ClientRanges& ranges) {
@@ -234,7 +307,7 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
                                        bool clipped, const std::optional<AgentPrediction>& told) {
   assert(predicted_ != nullptr);
   auto interval = IntervalAfter(y, told);
-  const bool answers = !finished_ && MayAnswer(*predicted_);
+  bool answers = !finished_ && MayAnswer(*predicted_);
   if (!answers && (finished_ || !learner_->keeps_samples)) {
     predicted_.reset();
     interval_ = interval;
@@ -246,14 +319,15 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
   SampleBuffer& buffer = learner_->buffer;
   if (learner_->keeps_samples) buffer.Add(x_, y);
   try {
-    const Updates& updates = learner_->round.Learn(std::array{y}, AnsweringNow(answers));
+    const Updates& updates = LearnNow(y, answers, before);
     CheckLearnt(updates, answers, y);
     if (answers) {
       AgentState next = StateNow();
       KeepInterval(interval, next);
       next.next_step = updates.step + 1;
       next.position = position;
-      next.update = EncodeAnswer(updates, clipped_ + (clipped ? 1 : 0) - clipped_sent_);
+      const std::uint64_t told_clipped = clipped_ + (clipped ? 1 : 0) - clipped_sent_;
+      next.update = EncodeAnswer(updates, learner_->noisy ? 0 : told_clipped);
       if (keep) {
         next.model = EncodeModel(*predicted_);
         KeepState(keep, next);
@@ -289,8 +363,21 @@ AgentRounds::Learnt AgentRounds::Learn(double y, const InputPosition& position, 
   return {true, answers ? state_.update : ""};
 }
 
+/// Without an answer if that would give too much away: then it waits for more samples.
+const Updates& AgentRounds::LearnNow(double y, bool& answers, std::span<const double> before) {
+  try {
+    return learner_->round.Learn(std::array{y}, AnsweringNow(answers));
+  } catch (const TooFewSamples&) {
+    learner_->clients.Load(before);
+    PredictAgain();
+    answers = false;
+    return learner_->round.Learn(std::array{y}, AnsweringNow(answers));
+  }
+}
+
+/// With pairwise masks everything counts that was sent, and is not sent again.
 Answering AgentRounds::AnsweringNow(bool answers) const {
-  return {.answers = answers, .last_counted = counted_ >= state_.next_step};
+  return {.answers = answers, .last_counted = in_pairs() || counted_ >= state_.next_step};
 }
 
 /// But for the step, the position, the update and the model.

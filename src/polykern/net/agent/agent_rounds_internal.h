@@ -51,8 +51,10 @@ class AgentRounds {
   /// What it masks its messages with, in federations that want that; else it cannot take part in
   /// them.
   void Mask(MaskIdentity own) { mask_identity_ = std::move(own); }
-  /// It tells the server things that masks are there to hide.
-  void RefuseMasks() { reports_ = true; }
+  /// It tells the server things that masks and noise are there to hide.
+  void RefusePrivacy() { reports_ = true; }
+  /// Nothing of it survives a restart.
+  void Forget() { forgets_ = true; }
   /// It takes part nowhere else.
   void DemandMasks() { demands_masks_ = true; }
 
@@ -128,10 +130,16 @@ class AgentRounds {
     ClientRound round;
     Scoreboard score;
     bool keeps_samples;
+    bool noisy;
   };
 
   bool MayAnswer(const Broadcast& model) const;
   void Meet(const Welcome& welcome);
+  bool in_pairs() const { return learner_->configuration.options.masking == Masking::kPairwise; }
+  void CheckPairs(const Welcome& welcome) const;
+  bool BeginEpoch(const Welcome& welcome);
+  const Updates& LearnNow(double y, bool& answers, std::span<const double> before);
+  void CheckNoise(const Welcome& welcome) const;
   void Apply(const ModelChange& change);
   void PredictAgain();
   Answering AnsweringNow(bool answers) const;
@@ -146,6 +154,7 @@ class AgentRounds {
   std::optional<MaskIdentity> mask_identity_;
   bool reports_ = false;
   bool demands_masks_ = false;
+  bool forgets_ = false;
   std::optional<Learner> learner_;
   std::optional<FederationConfiguration> learning_;  // while ranges are
   std::string ranges_;                               // of this client, encoded; empty: not told yet

@@ -13,11 +13,7 @@
 #include "polykern/net/agent/agent_link.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
 #include "polykern/net/agent/agent_state.h"
-#include "polykern/net/helper/helper_wire.h"
-#include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/client_identity.h"
-#include "polykern/net/pki/mask_key_file.h"
-#include "polykern/net/pki/signed_mask_key.h"
 #include "polykern/net/wire.h"
 
 // What is behind an Agent. A file of its own, since what it is made of needs agent.h.
@@ -56,11 +52,8 @@ std::unique_ptr<AgentRounds> BeginOrResume(const std::string& path) {
 /// None: it has no certificates, or they are from before there were masks.
 std::optional<MaskIdentity> ReadMaskIdentity(const LinkOptions& options) {
   if (options.insecure) return {};
-  const ClientIdentity own = ReadClientIdentity(options.certificates, std::time(nullptr));
-  if (own.mask_key.empty()) return {};
-  const std::string file = options.certificates + "/mask.key";
-  return MaskIdentity{ReadCertificate(own.certificate, options.certificates).name, own.authority,
-                      ReadMaskKey(own.mask_key, file), Encode(SignMaskKey(own))};
+  return MaskIdentityOf(ReadClientIdentity(options.certificates, std::time(nullptr)),
+                        options.certificates);
 }
 
 }  // namespace
@@ -113,8 +106,9 @@ Agent::Session::Session(const AgentOptions& options)
       rounds_(BeginOrResume(options.state)) {
   if (options.coverage) rounds_->Cover(*options.coverage);
   if (auto own = ReadMaskIdentity(options.link)) rounds_->Mask(*std::move(own));
-  if (report_) rounds_->RefuseMasks();
+  if (report_) rounds_->RefusePrivacy();
   if (options.masked) rounds_->DemandMasks();
+  if (options.state.empty()) rounds_->Forget();
   const std::lock_guard lock(mutex_);  // its threads may need link_ at once
   link_ = OpenAgentLink(options.link, *this);
 }

@@ -48,7 +48,14 @@ HelperLedger::HelperLedger(const HelperRules& rules, std::string name, const Sec
   held_.keys.clear();
 }
 
-std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t epoch) const {
+std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t epoch,
+                                  const NoiseTerms& noise) const {
+  if (rules_.most_epsilon > 0 &&
+      (!noise.noisy() || noise.epsilon > rules_.most_epsilon || noise.delta > rules_.most_delta)) {
+    return "the helper was told to allow no more than " +
+           EpsilonWords(rules_.most_epsilon, rules_.most_delta) + ", the federation has " +
+           WordsOf(noise);
+  }
   if (held_.federation.empty()) return {};
   if (federation != held_.federation) {
     return "the helper's log is another federation's; start the helper with a new log";
@@ -60,6 +67,10 @@ std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t e
   if (held_.behind && epoch == held_.epoch) {
     return "the helper's log was put back from a backup: clients know of releases that it does "
            "not; begin a new epoch";
+  }
+  if (epoch == held_.epoch && held_.numbers > 0 && noise != held_.noise) {
+    return "in this epoch the helper has promised " + WordsOf(held_.noise) + ", and is told " +
+           WordsOf(noise) + "; begin a new epoch";
   }
   return {};
 }
@@ -92,16 +103,15 @@ HelperReply HelperLedger::Release(const ReleaseRequest& request, ClientKeys& key
 /// False: it is the newest one again. Refuses what is neither.
 bool HelperLedger::IsNext(const LoggedRelease& release) {
   const ReleaseRequest& request = release.request;
-  if (const std::string why = Refusal(request.federation, request.epoch); !why.empty()) {
-    RefuseRelease(why);
-  }
+  const auto refusal = [&] { return Refusal(request.federation, request.epoch, request.noise); };
+  if (const std::string why = refusal(); !why.empty()) RefuseRelease(why);
   const std::uint64_t next = releases(request.epoch);
   const auto knows_more = [&](const NamedContribution& m) { return m.releases > next; };
   if (std::ranges::any_of(request.messages, knows_more)) {
     log_.WriteBehind(request.federation, request.epoch);
     held_ = log_.Contents();
     held_.keys.clear();
-    RefuseRelease(Refusal(request.federation, request.epoch));
+    RefuseRelease(refusal());
   }
   if (request.number + 1 == next && release.digest == held_.digest) return false;
   if (request.number != next) {
@@ -117,7 +127,8 @@ bool HelperLedger::IsNext(const LoggedRelease& release) {
 std::vector<std::uint64_t> HelperLedger::Judge(LoggedRelease& release, ClientKeys& keys) {
   const ReleaseRequest& request = release.request;
   Tally tally = Count(request);
-  CheckDisclosure(request, tally);
+  CheckLeast(tally);
+  request.noise.noisy() ? CheckBudget(request) : CheckDisclosure(request, tally);
   for (auto& [name, client] : tally.clients) {
     const ClientKeys::Found found = keys.Find(name);
     if (!found.key) {
@@ -126,6 +137,10 @@ std::vector<std::uint64_t> HelperLedger::Judge(LoggedRelease& release, ClientKey
     client.key = *found.key;
   }
   std::vector<std::uint64_t> sum = SumOfStreams(request, tally);
+  if (request.noise.noisy()) {
+    streams_ = std::exchange(sum, WithNoise(request, sum));
+    release.streams = streams_;
+  }
   release.unknowns = tally.new_unknowns;
   for (const auto& [name, client] : tally.clients) {
     release.next_steps.emplace(name, client.next_step);
@@ -164,7 +179,7 @@ HelperLedger::Tally HelperLedger::Count(const ReleaseRequest& request) const {
   return tally;
 }
 
-void HelperLedger::CheckDisclosure(const ReleaseRequest& request, const Tally& tally) const {
+void HelperLedger::CheckLeast(const Tally& tally) const {
   if (tally.clients.size() < std::max<std::size_t>(rules_.least_clients, 1)) {
     RefuseRelease("the sum has messages of " + NumberText(tally.clients.size()) +
                   " clients; the least are " + NumberText(rules_.least_clients));
@@ -176,6 +191,9 @@ void HelperLedger::CheckDisclosure(const ReleaseRequest& request, const Tally& t
                   NumberText(tally.samples - largest) +
                   " without its largest client; the least are " + NumberText(rules_.least_samples));
   }
+}
+
+void HelperLedger::CheckDisclosure(const ReleaseRequest& request, const Tally& tally) const {
   const auto pays = [&](std::uint64_t unknowns, std::uint64_t numbers) {
     return static_cast<double>(numbers) <= rules_.disclosure * static_cast<double>(unknowns);
   };
@@ -190,6 +208,36 @@ void HelperLedger::CheckDisclosure(const ReleaseRequest& request, const Tally& t
     RefuseRelease(NumberText(numbers) + " numbers in all releases over " + NumberText(unknowns) +
                   " unknowns are more than the disclosure that the helper allows");
   }
+}
+
+/// With noise: all that was promised must hold, and the noise must be there.
+void HelperLedger::CheckBudget(const ReleaseRequest& request) const {
+  const NoiseTerms& noise = request.noise;
+  if (request.kind != 0 || request.numbers != noise.numbers || request.ring != noise.ring) {
+    RefuseRelease("noise was promised for sums of another layout");
+  }
+  if (NoisyReleases(request.epoch) >= noise.releases) RefuseRelease(noise.AllSpent());
+  if (!noise_.IsReady(noise)) {
+    throw RefusedRelease{kLater, "the helper has not drawn the noise of this release yet"};
+  }
+}
+
+/// All that the server is told of the streams.
+std::vector<std::uint64_t> HelperLedger::WithNoise(const ReleaseRequest& request,
+                                                   const std::vector<std::uint64_t>& streams) {
+  ReleaseHistory history(request.numbers);
+  if (NoisyReleases(request.epoch) > 0) history.Load(held_.streams);
+  history.Add(streams);
+  return noise_.Answer(history);
+}
+
+std::size_t HelperLedger::NoisyReleases(std::uint64_t epoch) const {
+  return IsNew(epoch) || !held_.noise.noisy() ? 0 : held_.streams.size() / held_.noise.numbers;
+}
+
+double HelperLedger::EpsilonSpent() const {
+  if (!held_.noise.noisy()) return 0;
+  return held_.noise.EpsilonSpent(held_.noise.Sigma(), NoisyReleases(held_.epoch));
 }
 
 std::vector<std::uint64_t> HelperLedger::SumOfStreams(const ReleaseRequest& request,
@@ -216,14 +264,16 @@ const SecretKey& HelperLedger::PairOf(const ReleaseRequest& request, const std::
                                       const PublicKey& key) {
   const auto [found, made] = pairs_.try_emplace(client);
   Pair& pair = found->second;
-  if (made || pair.epoch != request.epoch || pair.other != key) {
+  const std::string noise = BindingOf(request.noise);
+  if (made || pair.epoch != request.epoch || pair.other != key || pair.noise != noise) {
     try {
-      pair.key = PairKey(own_, key, {request.federation, request.epoch, client, name_});
+      pair.key = PairKey(own_, key, {request.federation, request.epoch, client, name_, noise});
     } catch (const Error& error) {
       pairs_.erase(found);
       RefuseRelease(client + ": " + error.what());
     }
     pair.epoch = request.epoch;
+    pair.noise = noise;
     pair.other = key;
   }
   return pair.key;
@@ -236,6 +286,8 @@ void HelperLedger::Keep(const LoggedRelease& release) {
   ++held_.releases;
   if (release.refusal.empty()) held_.numbers += request.numbers;
   held_.unknowns += release.unknowns;
+  if (!release.streams.empty()) held_.noise = request.noise;
+  held_.streams.insert(held_.streams.end(), release.streams.begin(), release.streams.end());
   for (const auto& [client, step] : release.next_steps) {
     held_.next_steps[{client, request.kind}] = step;
   }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "polykern/net/helper/helper_log.h"
+#include "polykern/net/helper/helper_noise.h"
 #include "polykern/net/helper/release.h"
 #include "polykern/privacy/mask_keys.h"
 
@@ -19,6 +20,10 @@ struct HelperRules {
   std::size_t least_clients = 2;
   std::uint64_t least_samples = 32;  ///< also without the client that has the most
   double disclosure = 0.5;           ///< numbers for each unknown of the samples, at most
+  /// Above 0: it works with noise alone, for no larger epsilon and delta; disclosure means nothing
+  /// with noise.
+  double most_epsilon = 0;
+  double most_delta = 1e-6;
 };
 
 /// Where a helper finds the keys of clients.
@@ -46,10 +51,18 @@ class HelperLedger {
   /// `name` and `own` are the helper's. Throws Error if the log cannot be read.
   HelperLedger(const HelperRules& rules, std::string name, const SecretKey& own, HelperLog& log);
 
-  /// Why it does not work for this federation in this epoch; empty: it does.
-  std::string Refusal(const std::string& federation, std::uint64_t epoch) const;
+  /// Why it does not work for this federation in this epoch, with that promise of noise; empty: it
+  /// does. What was promised with the first release holds until the next epoch.
+  std::string Refusal(const std::string& federation, std::uint64_t epoch,
+                      const NoiseTerms& noise = {}) const;
   /// How many releases it has settled in an epoch that it does not refuse.
   std::uint64_t releases(std::uint64_t epoch) const { return IsNew(epoch) ? 0 : held_.releases; }
+
+  /// Draws the noise of the next release, if there is to be any: before somebody asks for it, or it
+  /// is answered later. Throws Error if that cannot be.
+  void Prepare(const NoiseTerms& noise) { noise_.Prepare(noise); }
+  /// With noise: what a row of the first release has lost so far.
+  double EpsilonSpent() const;
 
   /// Throws Error if the log fails, other than for want of room: then it must not be used any more.
   HelperReply Release(const ReleaseRequest& request, ClientKeys& keys);
@@ -59,6 +72,7 @@ class HelperLedger {
   struct Pair {
     PublicKey other{};
     std::uint64_t epoch = 0;
+    std::string noise;  // BindingOf
     SecretKey key;
   };
 
@@ -67,6 +81,11 @@ class HelperLedger {
   std::vector<std::uint64_t> Judge(LoggedRelease& release, ClientKeys& keys);
   Tally Count(const ReleaseRequest& request) const;
   void CheckDisclosure(const ReleaseRequest& request, const Tally& tally) const;
+  void CheckLeast(const Tally& tally) const;
+  void CheckBudget(const ReleaseRequest& request) const;
+  std::vector<std::uint64_t> WithNoise(const ReleaseRequest& request,
+                                       const std::vector<std::uint64_t>& streams);
+  std::size_t NoisyReleases(std::uint64_t epoch) const;
   std::vector<std::uint64_t> SumOfStreams(const ReleaseRequest& request, const Tally& tally);
   const SecretKey& PairOf(const ReleaseRequest& request, const std::string& client,
                           const PublicKey& key);
@@ -77,6 +96,8 @@ class HelperLedger {
   const SecretKey own_;
   HelperLog& log_;
   HelperContents held_;  // of it, but for the keys
+  HelperNoise noise_;
+  std::vector<std::uint64_t> streams_;  // Judge's: with noise, of the release it judges
   std::map<std::string, Pair> pairs_;
 };
 

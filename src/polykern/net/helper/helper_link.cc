@@ -9,11 +9,11 @@
 
 #include "polykern/core/error.h"
 #include "polykern/io/files.h"
-#include "polykern/net/agent/client_stream_internal.h"
 #include "polykern/net/helper/helper_wire.h"
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/transport/client_stream.h"
 #include "polykern/net/transport/loop.h"
 #include "polykern/net/transport/tls.h"
 
@@ -23,8 +23,8 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-TlsContext ReadOwnTls(const std::string& folder) {
-  const AuthorityPaths paths(folder);
+TlsContext ReadOwnTls(const HelperLinkOptions& options) {
+  const AuthorityPaths paths(options.certificates, options.keys);
   const KeyPair own{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
   CheckKeyPair(own, paths.server_certificate);
   return MakeClientTls({.authority = ReadWholeFile(paths.certificate),
@@ -42,7 +42,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
       const AuthorityPaths paths(options.certificates);
       CheckAuthority(options.certificates);
       admission_.emplace(paths.certificate, paths.revocations);
-      tls_ = ReadOwnTls(options.certificates);
+      tls_ = ReadOwnTls(options);
     }
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
@@ -68,8 +68,10 @@ class HelperLink::Impl final : private ClientStream::Handler {
       changed_.wait_until(lock, stop, deadline, [this] { return !asked_ || asked_->reply; });
       if (!asked_) continue;  // the connection was lost: on the next one
       if (!asked_->reply) break;
-      HelperReply reply = *std::exchange(asked_, {})->reply;
-      trouble_ = reply.kind == HelperReply::Kind::kLater ? reply.reason : "";
+      HelperReply reply = std::move(*asked_->reply);
+      asked_.reset();
+      trouble_ = reply.kind == HelperReply::Kind::kAnswered ? "" : reply.reason;
+      if (reply.kind != HelperReply::Kind::kLater) answered_ = Clock::now();
       return reply;
     }
     return {.kind = HelperReply::Kind::kLater,
@@ -80,6 +82,15 @@ class HelperLink::Impl final : private ClientStream::Handler {
   std::string trouble() const {
     const std::lock_guard lock(mutex_);
     return trouble_;
+  }
+  bool connected() const {
+    const std::lock_guard lock(mutex_);
+    return ready_;
+  }
+  std::optional<double> answered_seconds() const {
+    const std::lock_guard lock(mutex_);
+    if (!answered_) return {};
+    return std::chrono::duration<double>(Clock::now() - *answered_).count();
   }
 
  private:
@@ -110,7 +121,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
   /// One connection from beginning to end. True: the helper was there.
   bool Connect(const std::stop_token& stop) {
     try {
-      if (!options_.insecure) tls_ = ReadOwnTls(options_.certificates);
+      if (!options_.insecure) tls_ = ReadOwnTls(options_);
     } catch (const Error& error) {  // they are being renewed; those from before may do
       const std::lock_guard lock(mutex_);
       trouble_ = error.what();
@@ -131,7 +142,8 @@ class HelperLink::Impl final : private ClientStream::Handler {
       why_.clear();
     }
     const std::stop_callback cancel(stop, [&stream] { stream.Cancel(); });
-    stream.Begin(Encode(HelperHello{.federation = options_.federation, .epoch = options_.epoch}));
+    stream.Begin(Encode(HelperHello{
+        .federation = options_.federation, .epoch = options_.epoch, .noise = options_.noise}));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ending_.has_value(); });
     stream_ = nullptr;
@@ -233,6 +245,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
   std::optional<HelperGreeting> greeting_;
   std::optional<Asked> asked_;
   std::map<std::string, HeldKey> keys_;
+  std::optional<Clock::time_point> answered_;  // when it last did
   std::uint64_t last_id_ = 0;
   std::uint64_t last_key_ = 0;
   std::string trouble_ = "the helper has not been there yet";
@@ -261,6 +274,14 @@ HelperReply HelperLink::Ask(const ReleaseRequest& request, milliseconds wait,
 
 std::string HelperLink::trouble() const {
   return impl_->trouble();
+}
+
+bool HelperLink::connected() const {
+  return impl_->connected();
+}
+
+std::optional<double> HelperLink::answered_seconds() const {
+  return impl_->answered_seconds();
 }
 
 }  // namespace polykern

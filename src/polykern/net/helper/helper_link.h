@@ -16,10 +16,12 @@ namespace polykern {
 struct HelperLinkOptions {
   std::string helper = {};           ///< HOST:PORT
   std::string certificates = "pki";  ///< the authority's folder, with the server's own
+  std::string keys = {};             ///< folder of server.key; empty: the same
   /// No encryption, and everybody is who they say: for a helper that was started so.
   bool insecure = false;
   std::string federation = {};
   std::uint64_t epoch = 0;
+  NoiseTerms noise = {};         ///< that was promised to clients
   std::size_t most_numbers = 0;  ///< in a release
   std::chrono::milliseconds keepalive{10'000};
   std::chrono::milliseconds first_wait{100};  ///< before it connects again; twice as long each time
@@ -60,6 +62,9 @@ class HelperLink {
 
   /// Why the helper is of no use now; empty: it is.
   std::string trouble() const;
+  bool connected() const;
+  /// Seconds since it last answered, or refused for good; none: it has not yet.
+  std::optional<double> answered_seconds() const;
 
  private:
   class Impl;

@@ -1,6 +1,7 @@
 #include "polykern/net/helper/helper_log.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string_view>
 
@@ -34,10 +35,75 @@ bool ReadAnswer(Database& database, HelperContents& contents) {
   return true;
 }
 
+/// A double is kept as its bits: nothing of it may be lost.
+std::int64_t BitsOf(double number) {
+  return std::bit_cast<std::int64_t>(number);
+}
+
+double FromBits(std::int64_t bits) {
+  return std::bit_cast<double>(bits);
+}
+
+Database& WithNoiseTables(Database& database) {
+  database.Run(kHelperNoiseTables);
+  return database;
+}
+
+/// With the first of an epoch, what was promised.
+void WriteStreams(Database& database, const LoggedRelease& release) {
+  const NoiseTerms& noise = release.request.noise;
+  Statement(database, "INSERT OR IGNORE INTO noise VALUES(0, ?, ?, ?, ?, ?, ?, ?)")
+      .Bind(1, BitsOf(noise.epsilon))
+      .Bind(2, BitsOf(noise.delta))
+      .Bind(3, Signed(noise.releases))
+      .Bind(4, Signed(noise.samples_per_event))
+      .Bind(5, Signed(noise.numbers))
+      .Bind(6, Signed(noise.ring.bits))
+      .Bind(7, BitsOf(noise.ring.unit))
+      .Run();
+  const auto bytes = std::as_bytes(release.streams);
+  const auto sum = Sha256(bytes);
+  Statement(database, "INSERT INTO stream(sum, numbers) VALUES(?, ?)")
+      .Bind(1, std::span<const std::byte>(sum))
+      .Bind(2, bytes)
+      .Run();
+}
+
+/// False: they are not whole.
+bool ReadStreams(Database& database, HelperContents& contents) {
+  Statement terms(database,
+                  "SELECT epsilon, delta, releases, samples, numbers, bits, unit FROM noise");
+  if (terms.Next()) {
+    contents.noise = {
+        .epsilon = FromBits(terms.Integer(0)),
+        .delta = FromBits(terms.Integer(1)),
+        .releases = Unsigned(terms.Integer(2)),
+        .samples_per_event = Unsigned(terms.Integer(3)),
+        .numbers = Unsigned(terms.Integer(4)),
+        .ring = {static_cast<unsigned>(terms.Integer(5)), FromBits(terms.Integer(6))}};
+  }
+  Statement streams(database, "SELECT sum, numbers FROM stream ORDER BY id");
+  while (streams.Next()) {
+    const auto sum = streams.Blob(0);
+    const auto numbers = streams.Blob(1);
+    const auto wanted = Sha256(numbers);
+    if (numbers.empty() || numbers.size() % sizeof(std::uint64_t) != 0 ||
+        numbers.size() / sizeof(std::uint64_t) != contents.noise.numbers ||
+        !std::ranges::equal(sum, wanted)) {
+      return false;
+    }
+    const std::size_t before = contents.streams.size();
+    contents.streams.resize(before + contents.noise.numbers);
+    std::memcpy(contents.streams.data() + before, numbers.data(), numbers.size());
+  }
+  return true;
+}
+
 class SqliteHelperLog final : public HelperLog {
  public:
   explicit SqliteHelperLog(const std::string& path)
-      : file_(path, "helper's log", kHelperLogFormat, [](Database&) {}), database_(*file_) {}
+      : file_(path, "helper's log", kHelperLogFormat, [](Database&) {}),
+        database_(WithNoiseTables(*file_)) {}
 
   HelperContents Contents() override {
     const Snapshot snapshot(database_);
@@ -51,6 +117,7 @@ class SqliteHelperLog final : public HelperLog {
     count_release_.Bind(1, Signed(release.refusal.empty() ? request.numbers : 0))
         .Bind(2, Signed(release.unknowns))
         .Run();
+    if (!release.streams.empty()) WriteStreams(database_, release);
     for (const auto& [client, step] : release.next_steps) {
       set_step_.Bind(1, client).Bind(2, Signed(request.kind)).Bind(3, Signed(step)).Run();
     }
@@ -84,7 +151,9 @@ class SqliteHelperLog final : public HelperLog {
     Statement find(database_, "SELECT count(*) FROM state WHERE federation = ? AND epoch = ?");
     find.Bind(1, federation).Bind(2, Signed(epoch));
     if (find.Next() && find.Integer(0) == 1) return;
-    database_.Run("DELETE FROM state; DELETE FROM answer; DELETE FROM client");
+    database_.Run(
+        "DELETE FROM state; DELETE FROM answer; DELETE FROM client;"
+        "DELETE FROM noise; DELETE FROM stream");
     Statement insert(database_, "INSERT INTO state VALUES(0, ?, ?, 0, 0, 0, 0)");
     insert.Bind(1, federation).Bind(2, Signed(epoch)).Run();
   }
@@ -124,9 +193,10 @@ HelperContents ReadHelperContents(Database& database) {
     contents.keys.emplace(keys.Text(0),
                           std::string(reinterpret_cast<const char*>(key.data()), key.size()));
   }
-  if (ReadAnswer(database, contents) != (contents.releases > 0)) {
+  if (!ReadStreams(database, contents) ||
+      ReadAnswer(database, contents) != (contents.releases > 0)) {
     throw Error(database.path() +
-                ": the helper's log is damaged: its newest answer is not whole; begin a new epoch "
+                ": the helper's log is damaged: its answers are not whole; begin a new epoch "
                 "with a new log");
   }
   return contents;

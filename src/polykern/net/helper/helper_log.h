@@ -23,6 +23,8 @@ struct HelperContents {
   bool behind = false;         ///< clients know of releases that it does not: a backup was put back
   std::uint64_t numbers = 0;   ///< of all these releases together
   std::uint64_t unknowns = 0;  ///< of all samples in them, each once
+  NoiseTerms noise = {};       ///< what was promised with the first of them
+  std::vector<std::uint64_t> streams = {};  ///< with noise: sums of those that were answered
   std::map<ClientKind, std::uint64_t> next_steps = {};  ///< 1 + the last step in one of them
   ReleaseDigest digest{};                               ///< of the newest one's request
   std::vector<std::uint64_t> answer = {};               ///< to it
@@ -37,8 +39,9 @@ struct LoggedRelease {
   const ReleaseRequest& request;
   ReleaseDigest digest;
   std::span<const std::uint64_t> answer = {};
-  std::string refusal = {};    ///< then there is nothing of what follows
-  std::uint64_t unknowns = 0;  ///< of samples in it that were in none before
+  std::string refusal = {};                     ///< then there is nothing of what follows
+  std::uint64_t unknowns = 0;                   ///< of samples in it that were in none before
+  std::span<const std::uint64_t> streams = {};  ///< with noise: their sum, which nobody is told
   std::map<std::string, std::uint64_t> next_steps = {};  ///< by client: 1 + its last step in it
 };
 

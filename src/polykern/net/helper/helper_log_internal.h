@@ -20,6 +20,16 @@ constexpr SqliteFormat kHelperLogFormat{.application = 0x706b686c,  // "pkhl"
   CREATE TABLE mask_key(client TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;
 )"};
 
+/// Tables that logs from before there was noise lack; a log without noise has nothing in them.
+constexpr const char* kHelperNoiseTables = R"(
+  CREATE TABLE IF NOT EXISTS noise(id INTEGER PRIMARY KEY CHECK (id = 0), epsilon INTEGER NOT NULL,
+                                   delta INTEGER NOT NULL, releases INTEGER NOT NULL,
+                                   samples INTEGER NOT NULL, numbers INTEGER NOT NULL,
+                                   bits INTEGER NOT NULL, unit INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS stream(id INTEGER PRIMARY KEY, sum BLOB NOT NULL,
+                                    numbers BLOB NOT NULL);
+)";
+
 /// Throws Error if it is damaged.
 HelperContents ReadHelperContents(Database& database);
 

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "polykern/core/error.h"
-#include "polykern/net/helper/helper_wire.h"
+#include "polykern/net/mask_key_wire.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/signed_mask_key.h"
+#include "polykern/net/server/server_noise.h"
 #include "polykern/privacy/mask_sealing.h"
 
 namespace polykern {
@@ -21,7 +22,26 @@ HelperOpener::HelperOpener(const HelperLinkOptions& options, const Ring& ring)
       ring_(ring),
       door_(AuthorityPaths(options.certificates).certificate,
             AuthorityPaths(options.certificates).revocations),
+      noisy_(options.noise.noisy() ? std::optional<NoisyReleases>(options.noise) : std::nullopt),
       link_(options) {}
+
+OpenerStatus HelperOpener::status() const {
+  OpenerStatus status{.helper = OpenerStatus::Helper{link_.connected(), link_.answered_seconds()},
+                      .trouble = link_.trouble()};
+  const std::lock_guard lock(noisy_mutex_);
+  if (noisy_) status.noise = NoiseStatusOf(*noisy_);
+  return status;
+}
+
+std::vector<double> HelperOpener::Save() const {
+  const std::lock_guard lock(noisy_mutex_);
+  return noisy_ ? noisy_->Save() : std::vector<double>();
+}
+
+void HelperOpener::Load(std::span<const double> saved) {
+  const std::lock_guard lock(noisy_mutex_);
+  if (noisy_) noisy_->Load(saved);
+}
 
 std::string HelperOpener::ClientsNeed() {
   const std::lock_guard lock(mutex_);
@@ -34,18 +54,9 @@ std::string HelperOpener::ClientsNeed() {
 }
 
 void HelperOpener::AddKey(const std::string& client, const std::string& mask_key) {
-  if (mask_key.empty()) {
-    throw Error(
-        "this federation masks what clients send, and you have no mask key: issue it with "
-        "polykern pki issue " +
-        client + " " + ShellSpelling("renew"));
-  }
-  const SignedMaskKey key = DecodeMaskKey(mask_key);
-  {
-    const std::lock_guard lock(mutex_);
-    const std::string name = VerifyMaskKey(key, Role::kClient, door_).name;
-    if (name != client) throw Error("your mask key is that of " + name);
-  }
+  std::unique_lock lock(mutex_);
+  const SignedMaskKey key = ReadClientKey(client, mask_key, door_);
+  lock.unlock();
   link_.AddKey(client, key);
 }
 
@@ -55,7 +66,8 @@ std::string HelperOpener::Open(Release& release, std::span<const std::string> cl
                          .number = release.number,
                          .kind = release.kind,
                          .numbers = release.sums.size(),
-                         .ring = ring_};
+                         .ring = ring_,
+                         .noise = options_.noise};
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const Contribution& each = release.contributions[i];
     request.messages.push_back(
@@ -68,10 +80,25 @@ std::string HelperOpener::Open(Release& release, std::span<const std::string> cl
   }
   if (reply.kind == HelperReply::Kind::kRefused) {
     release.refusal = "the helper refuses: " + reply.reason;
+  } else if (noisy_) {
+    AddNoisy(reply.streams, release);
   } else {
     TakeOff(reply.streams, release.sums);
   }
   return {};
+}
+
+/// What the helper tells is the weighted sum of all masks, less the noise.
+void HelperOpener::AddNoisy(std::span<const std::uint64_t> told, Release& release) {
+  std::vector<std::uint64_t> added(told.begin(), told.end());
+  for (std::uint64_t& number : added) number = -number;
+  const std::lock_guard lock(noisy_mutex_);
+  if (noisy_->spent()) {
+    release.refusal = noisy_->terms().AllSpent();
+    return;
+  }
+  noisy_->Add(release.sums, added);
+  noisy_->Fill(release);
 }
 
 }  // namespace polykern

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <list>
 #include <mutex>
+#include <sstream>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -38,8 +39,8 @@ struct HelperIdentity {
   TlsContext tls;  // null: insecure
 };
 
-HelperIdentity ReadCertified(const std::string& folder) {
-  const ClientIdentity own = ReadHelperIdentity(folder, std::time(nullptr));
+HelperIdentity ReadCertified(const std::string& folder, const std::string& keys) {
+  const ClientIdentity own = ReadHelperIdentity(folder, std::time(nullptr), keys);
   return {.name = ReadCertificate(own.certificate, folder).name,
           .own = ReadMaskKey(own.mask_key, folder + "/mask.key"),
           .shown = SignMaskKey(own),
@@ -52,6 +53,12 @@ HelperIdentity ReadUncertified(const std::string& path) {
       .name = "helper", .own = ReadMaskKey(ReadWholeFile(path), path), .shown = {}, .tls = {}};
   identity.shown.key = PublicKeyOf(identity.own);
   return identity;
+}
+
+std::string ShortText(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
 }
 
 std::string ReleaseWords(const ReleaseRequest& request) {
@@ -83,7 +90,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
     listening.insecure = options.insecure;
     CheckListen(listening);
     if (!options.insecure) {
-      identity_ = ReadCertified(options.certificates);
+      identity_ = ReadCertified(options.certificates, options.keys);
       admission_.emplace(options.certificates + "/ca.crt", options.certificates + "/ca.crl");
     }
     log_ = OpenHelperLog(options.log);
@@ -193,12 +200,13 @@ class HelperServer::Impl final : public HelperCall::Owner {
   }
 
   std::string Greeted(HelperCall& call, const HelperHello& hello) override {
-    const std::string why = ledger_->Refusal(hello.federation, hello.epoch);
+    const std::string why = ledger_->Refusal(hello.federation, hello.epoch, hello.noise);
     if (!why.empty()) {
       tell_("refused", why);
       call.End({Kind::kRefused, why});
       return {};
     }
+    PrepareSoon(hello.noise);
     return Encode(
         HelperWelcome{.key = identity_.shown, .releases = ledger_->releases(hello.epoch)});
   }
@@ -217,17 +225,35 @@ class HelperServer::Impl final : public HelperCall::Owner {
       return Encode(answer);
     }
     Note(question.release, answer.reply, before);
+    PrepareSoon(question.release.noise);
     return Encode(answer);
+  }
+
+  /// After the answer has left: how long it takes to draw noise says something of the noise.
+  void PrepareSoon(const NoiseTerms& noise) {
+    if (!noise.noisy()) return;
+    loop_.Post([this, noise] {
+      try {
+        ledger_->Prepare(noise);
+      } catch (const Error& error) {
+        const std::lock_guard lock(mutex_);
+        trouble_ = error.what();
+      }
+    });
   }
 
   /// `before`: releases that were settled.
   void Note(const ReleaseRequest& request, const HelperReply& reply, std::uint64_t before) {
     const bool answered = reply.kind == HelperReply::Kind::kAnswered;
     const bool again = answered && ledger_->releases(request.epoch) == before;
+    const std::string noise = answered && request.noise.noisy()
+                                  ? "; epsilon spent: " + ShortText(ledger_->EpsilonSpent()) +
+                                        " of " + ShortText(request.noise.epsilon)
+                                  : "";
     tell_(answered                                  ? again ? "repeated" : "answered"
           : reply.kind == HelperReply::Kind::kLater ? "postponed"
                                                     : "refused",
-          ReleaseWords(request) + (answered ? "" : ": " + reply.reason));
+          ReleaseWords(request) + (answered ? noise : ": " + reply.reason));
     const std::lock_guard lock(mutex_);
     counts_.repeated += again ? 1 : 0;
     counts_.answered += answered && !again ? 1 : 0;

@@ -15,6 +15,7 @@ namespace polykern {
 struct HelperServerOptions {
   std::string listen = "127.0.0.1:7434";  ///< HOST:PORT; port 0: one that is free
   std::string certificates = "helper";    ///< its own folder (polykern pki helper)
+  std::string keys = {};                  ///< folder of helper.key and mask.key; empty: the same
   std::string log = "helper.db";          ///< its memory (helper_log.h)
   HelperRules rules = {};
   /// No encryption, and everybody is who they say: for trials on one machine, on the loopback. Its

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ class MemoryHelperLog final : public HelperLog {
     ++contents.releases;
     if (release.refusal.empty()) contents.numbers += release.request.numbers;
     contents.unknowns += release.unknowns;
+    if (!release.streams.empty()) contents.noise = release.request.noise;
+    contents.streams.insert(contents.streams.end(), release.streams.begin(), release.streams.end());
     for (const auto& [client, step] : release.next_steps) {
       contents.next_steps[{client, release.request.kind}] = step;
     }
@@ -91,14 +94,15 @@ class MaskingClients final : public ClientKeys {
   }
   void Send(NamedContribution message, ReleaseRequest& request) {
     std::vector<std::uint64_t> numbers(request.numbers);
-    for (std::uint64_t& number : numbers) number = random_.Bits();
+    for (std::uint64_t& number : numbers)
+      number = below > 0 ? random_.Below(below) : random_.Bits();
     for (auto& byte : message.nonce) byte = static_cast<std::uint8_t>(random_.Bits());
     plain.resize(request.numbers);
     masked.resize(request.numbers);
     for (std::size_t i = 0; i < numbers.size(); ++i) plain[i] += numbers[i];
-    const SecretKey pair =
-        PairKey(keys_.at(message.client).secret, helper_,
-                {request.federation, request.epoch, message.client, kTestHelper});
+    const SecretKey pair = PairKey(keys_.at(message.client).secret, helper_,
+                                   {request.federation, request.epoch, message.client, kTestHelper,
+                                    BindingOf(promised.value_or(request.noise))});
     MaskStream stream(request.epoch, request.ring.bits, request.ring.unit);
     stream.Add(pair,
                {message.step, request.kind, message.count.samples, message.count.unknowns,
@@ -130,7 +134,9 @@ class MaskingClients final : public ClientKeys {
 
   std::map<std::string, Found> without;  ///< whose key is not to be had
   std::size_t asked = 0;
-  std::vector<std::uint64_t> plain;  ///< the sum of what was sent
+  std::uint64_t below = 0;             ///< of the numbers; 0: any
+  std::optional<NoiseTerms> promised;  ///< to clients, if it is not what the helper is told
+  std::vector<std::uint64_t> plain;    ///< the sum of what was sent
   std::vector<std::uint64_t> masked;
 
  private:

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include <google/protobuf/stubs/logging.h>
-
 #include "polykern/core/error.h"
+#include "polykern/net/mask_key_wire.h"
+#include "polykern/net/parse_message.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/privacy/release_weights.h"
 #include "polykern/v1/helper.pb.h"
 
 namespace polykern {
@@ -17,23 +17,11 @@ namespace {
 
 constexpr std::size_t kLongestText = 1000;  // that is shown to people
 constexpr std::size_t kLongestFederation = 64;
-constexpr std::size_t kLongestCertificate = 8192;  // PEM
-constexpr std::size_t kLongestSignature = 256;
 constexpr std::uint32_t kMostKinds = 65536;       // of sums
 constexpr std::uint64_t kMostNumbers = 1U << 22;  // in a release
 constexpr std::uint64_t kMostCount = 1ULL << 40;  // of samples and unknowns in a message
 constexpr std::uint64_t kMostSteps = 1ULL << 62;
-
-template <typename Message>
-Message ParseHelper(std::string_view bytes) {
-  const google::protobuf::LogSilencer quiet;  // it would print what it does not like
-  Message message;
-  if (bytes.size() > std::numeric_limits<int>::max() ||
-      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    throw Error(std::to_string(bytes.size()) + " bytes came that are not a valid message");
-  }
-  return message;
-}
+constexpr double kMostEpsilon = 1e6;
 
 void RequireField(bool good, const char* what) {
   if (!good) throw Error(std::string("a message came with ") + what);
@@ -48,19 +36,35 @@ std::string PlainLine(std::string text) {
   return text;
 }
 
-void PutKey(const SignedMaskKey& key, v1::SignedMaskKey& out) {
-  out.set_certificate(key.certificate);
-  out.set_key(key.key.data(), key.key.size());
-  out.set_signature(key.signature);
+void PutNoise(const NoiseTerms& noise, v1::NoiseTerms& out) {
+  out.set_epsilon(noise.epsilon);
+  out.set_delta(noise.delta);
+  out.set_releases(noise.releases);
+  out.set_samples_per_row(noise.samples_per_event);
+  out.set_numbers(noise.numbers);
+  out.set_bits(noise.ring.bits);
+  out.set_unit(noise.ring.unit);
 }
 
-SignedMaskKey GetKey(const v1::SignedMaskKey& in) {
-  SignedMaskKey key{.certificate = in.certificate(), .key = {}, .signature = in.signature()};
-  RequireField(in.key().size() == key.key.size() && key.certificate.size() <= kLongestCertificate &&
-                   key.signature.size() <= kLongestSignature,
-               "a mask key of another length");
-  std::copy(in.key().begin(), in.key().end(), reinterpret_cast<char*>(key.key.data()));
-  return key;
+void CheckRing(std::uint32_t bits, double unit) {
+  RequireField((bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0,
+               "a ring that cannot be");
+}
+
+NoiseTerms GetNoise(const v1::NoiseTerms& in) {
+  RequireField(std::isfinite(in.epsilon()) && in.epsilon() > 0 && in.epsilon() <= kMostEpsilon &&
+                   in.delta() > 0 && in.delta() < 1 && in.releases() > 0 &&
+                   in.releases() <= ReleaseWeights::kMostReleases && in.samples_per_row() > 0 &&
+                   in.samples_per_row() <= kMostKinds && in.numbers() > 0 &&
+                   in.numbers() <= kMostNumbers,
+               "noise that cannot be");
+  CheckRing(in.bits(), in.unit());
+  return {.epsilon = in.epsilon(),
+          .delta = in.delta(),
+          .releases = in.releases(),
+          .samples_per_event = in.samples_per_row(),
+          .numbers = in.numbers(),
+          .ring = {in.bits(), in.unit()}};
 }
 
 void CheckFederation(const std::string& federation) {
@@ -118,8 +122,7 @@ HelperQuestion GetQuestion(const v1::Release& in) {
   RequireField(in.number() < kMostSteps && in.kind() < kMostKinds && in.numbers() > 0 &&
                    in.numbers() <= kMostNumbers && in.epoch() < kMostSteps,
                "counts that cannot be");
-  RequireField((in.bits() == 32 || in.bits() == 64) && std::isfinite(in.unit()) && in.unit() > 0,
-               "a ring that cannot be");
+  CheckRing(in.bits(), in.unit());
   HelperQuestion question{.id = in.id(),
                           .release = {.federation = in.federation(),
                                       .epoch = in.epoch(),
@@ -128,9 +131,10 @@ HelperQuestion GetQuestion(const v1::Release& in) {
                                       .numbers = in.numbers(),
                                       .ring = {in.bits(), in.unit()},
                                       .messages = GetMessages(in)}};
+  if (in.has_noise()) question.release.noise = GetNoise(in.noise());
   for (const v1::NamedMaskKey& key : in.keys()) {
     RequireField(IsClientName(key.client()), "a name that is not a client's");
-    question.keys.insert_or_assign(key.client(), GetKey(key.key()));
+    question.keys.insert_or_assign(key.client(), GetMaskKey(key.key()));
   }
   return question;
 }
@@ -151,6 +155,7 @@ std::string Encode(const HelperHello& hello) {
   message.mutable_hello()->set_version(hello.version);
   message.mutable_hello()->set_federation(hello.federation);
   message.mutable_hello()->set_epoch(hello.epoch);
+  if (hello.noise.noisy()) PutNoise(hello.noise, *message.mutable_hello()->mutable_noise());
   return message.SerializeAsString();
 }
 
@@ -166,11 +171,12 @@ std::string Encode(const HelperQuestion& question) {
   out.set_numbers(release.numbers);
   out.set_bits(release.ring.bits);
   out.set_unit(release.ring.unit);
+  if (release.noise.noisy()) PutNoise(release.noise, *out.mutable_noise());
   PutMessages(release.messages, out);
   for (const auto& [client, key] : question.keys) {
     v1::NamedMaskKey& named = *out.add_keys();
     named.set_client(client);
-    PutKey(key, *named.mutable_key());
+    PutMaskKey(key, *named.mutable_key());
   }
   return message.SerializeAsString();
 }
@@ -178,7 +184,7 @@ std::string Encode(const HelperQuestion& question) {
 std::string Encode(const HelperWelcome& welcome) {
   v1::FromHelper message;
   message.mutable_welcome()->set_version(welcome.version);
-  PutKey(welcome.key, *message.mutable_welcome()->mutable_key());
+  PutMaskKey(welcome.key, *message.mutable_welcome()->mutable_key());
   message.mutable_welcome()->set_releases(welcome.releases);
   return message.SerializeAsString();
 }
@@ -197,32 +203,23 @@ std::string Encode(const HelperAnswer& answer) {
   return message.SerializeAsString();
 }
 
-std::string Encode(const SignedMaskKey& key) {
-  v1::SignedMaskKey message;
-  PutKey(key, message);
-  return message.SerializeAsString();
-}
-
 ToHelper DecodeToHelper(std::string_view bytes) {
-  const auto message = ParseHelper<v1::ToHelper>(bytes);
+  const auto message = Parse<v1::ToHelper>(bytes);
   if (message.has_release()) return GetQuestion(message.release());
   if (!message.has_hello()) throw Error("a message came that is of no known kind");
   const v1::HelperHello& hello = message.hello();
   CheckFederation(hello.federation());
   RequireField(hello.epoch() < kMostSteps, "counts that cannot be");
-  return HelperHello{hello.version(), hello.federation(), hello.epoch()};
+  return HelperHello{hello.version(), hello.federation(), hello.epoch(),
+                     hello.has_noise() ? GetNoise(hello.noise()) : NoiseTerms{}};
 }
 
 FromHelper DecodeFromHelper(std::string_view bytes) {
-  const auto message = ParseHelper<v1::FromHelper>(bytes);
+  const auto message = Parse<v1::FromHelper>(bytes);
   if (message.has_answer()) return HelperAnswer{message.answer().id(), GetReply(message.answer())};
   if (!message.has_welcome()) throw Error("a message came that is of no known kind");
   const v1::HelperWelcome& welcome = message.welcome();
-  return HelperWelcome{welcome.version(), GetKey(welcome.key()), welcome.releases()};
-}
-
-SignedMaskKey DecodeMaskKey(std::string_view bytes) {
-  return GetKey(ParseHelper<v1::SignedMaskKey>(bytes));
+  return HelperWelcome{welcome.version(), GetMaskKey(welcome.key()), welcome.releases()};
 }
 
 std::size_t LongestToHelper(std::size_t clients) {

@@ -25,6 +25,7 @@ struct HelperHello {
   std::uint32_t version = kHelperVersion;
   std::string federation = {};
   std::uint64_t epoch = 0;
+  NoiseTerms noise = {};
 };
 
 struct HelperQuestion {
@@ -51,11 +52,9 @@ std::string Encode(const HelperHello& hello);
 std::string Encode(const HelperQuestion& question);
 std::string Encode(const HelperWelcome& welcome);
 std::string Encode(const HelperAnswer& answer);
-std::string Encode(const SignedMaskKey& key);
 
 ToHelper DecodeToHelper(std::string_view bytes);
 FromHelper DecodeFromHelper(std::string_view bytes);
-SignedMaskKey DecodeMaskKey(std::string_view bytes);
 
 /// No message to a helper of so many clients is longer.
 std::size_t LongestToHelper(std::size_t clients);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
-#include "polykern/net/helper/helper_wire.h"
+#include "polykern/net/mask_key_wire.h"
 #include "polykern/net/store/store.h"
 
 namespace polykern {

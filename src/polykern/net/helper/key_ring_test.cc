@@ -7,7 +7,7 @@
 
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/helper/helper_testing.h"
-#include "polykern/net/helper/helper_wire.h"
+#include "polykern/net/mask_key_wire.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/client_identity.h"
 

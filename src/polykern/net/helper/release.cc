@@ -52,6 +52,7 @@ ReleaseDigest DigestOf(const ReleaseRequest& request) {
     all.Number(m->count.samples).Number(m->count.unknowns).Number(m->new_unknowns);
     all.Text({reinterpret_cast<const char*>(m->nonce.data()), m->nonce.size()});
   }
+  if (request.noise.noisy()) all.Text(BindingOf(request.noise));
   return Sha256(all.bytes());
 }
 

@@ -8,6 +8,7 @@
 
 #include "polykern/algorithms/messages.h"
 #include "polykern/privacy/mask_stream.h"
+#include "polykern/privacy/noise_terms.h"
 
 namespace polykern {
 
@@ -33,6 +34,7 @@ struct ReleaseRequest {
   std::uint32_t kind = 0;    ///< of sums
   std::uint64_t numbers = 0;
   Ring ring = {};
+  NoiseTerms noise = {};  ///< what was promised to clients; they bind their masks to it
   std::vector<NamedContribution> messages = {};
 };
 
@@ -49,8 +51,10 @@ struct HelperReply {
     kLater,    ///< nothing yet: ask for the same again
   };
   Kind kind = Kind::kLater;
-  std::vector<std::uint64_t> streams = {};  ///< their sum, in the ring: `numbers` of them
-  std::string reason = {};                  ///< of kRefused and kLater: one line
+  /// In the ring, `numbers` of them: the sum of the streams, or with noise all that may be told of
+  /// it (HelperNoise::Answer).
+  std::vector<std::uint64_t> streams = {};
+  std::string reason = {};  ///< of kRefused and kLater: one line
 };
 
 }  // namespace polykern

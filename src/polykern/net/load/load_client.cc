@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
 #include "polykern/net/configuration_texts.h"
@@ -13,10 +14,9 @@ namespace polykern {
 const Algorithm& LoadShared::AlgorithmOf(const ConfigurationTexts& texts) {
   const std::lock_guard lock(mutex);
   if (algorithm == nullptr) {
-    const FederationConfiguration configuration = FromTexts(texts);
+    configuration = FromTexts(texts);
     if (configuration.learn_ranges > 0) throw Error("the server's federation has no ranges yet");
     algorithm = MakeAlgorithm(configuration);
-    dimension = configuration.problem.dimension;
   }
   return *algorithm;
 }
@@ -35,6 +35,7 @@ void LoadShared::CheckLocked() const {
 LoadClient::LoadClient(Loop& loop, const std::string& server, const ClientIdentity& identity,
                        std::uint64_t seed, LoadShared& shared)
     : seed_(seed),
+      mask_identity_(MaskIdentityOf(identity, "a client of the load")),
       shared_(shared),
       stream_(loop, {.server = server, .tls = MakeClientTls(identity)}, *this) {}
 
@@ -72,10 +73,15 @@ void LoadClient::Take(std::string_view bytes) {
 void LoadClient::Meet(const Welcome& welcome) {
   algorithm_ = &shared_.AlgorithmOf(welcome.configuration);
   client_.emplace(*algorithm_, welcome.client, 1);
-  buffer_.emplace(shared_.dimension, algorithm_->kept_samples());
-  round_.emplace(*algorithm_);
+  const FederationConfiguration& federation = shared_.configuration;
+  if (federation.options.masking != Masking::kNone) {
+    masks_.Use(mask_identity_, welcome.helper_key, federation,
+               NoiseTermsOf(*algorithm_, federation.samples_per_row()));
+  }
+  buffer_.emplace(federation.problem.dimension, algorithm_->kept_samples());
+  round_.emplace(*algorithm_, CpuEngine(), masks_);
   round_->ReadFrom(*buffer_);
-  x_.resize(shared_.dimension);
+  x_.resize(federation.problem.dimension);
   const std::lock_guard lock(shared_.mutex);
   ++shared_.welcomed;
 }

@@ -15,10 +15,11 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/sample_buffer.h"
-#include "polykern/net/agent/client_stream_internal.h"
+#include "polykern/net/agent/agent_masks.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/load/load_figures.h"
 #include "polykern/net/pki/client_identity.h"
+#include "polykern/net/transport/client_stream.h"
 #include "polykern/net/wire.h"
 
 namespace polykern {
@@ -35,7 +36,7 @@ struct LoadShared {
   std::mutex mutex;  // for all that follows, up to the atomics
   std::condition_variable changed;
   std::unique_ptr<Algorithm> algorithm;
-  std::size_t dimension = 0;  // set with the algorithm, and constant from then on
+  FederationConfiguration configuration;  // set with the algorithm, and constant from then on
   std::size_t welcomed = 0;
   std::size_t ended = 0;
   std::string failure;
@@ -51,7 +52,9 @@ class LoadClient final : private ClientStream::Handler {
   LoadClient(Loop& loop, const std::string& server, const ClientIdentity& identity,
              std::uint64_t seed, LoadShared& shared);
 
-  void Begin() { stream_.Begin(Encode(Hello{})); }
+  void Begin() {
+    stream_.Begin(Encode(Hello{.mask_key = mask_identity_ ? mask_identity_->signed_key : ""}));
+  }
   void Cancel() { stream_.Cancel(); }
 
   /// Of the newest model.
@@ -72,12 +75,14 @@ class LoadClient final : private ClientStream::Handler {
   void Note(std::uint64_t step, std::size_t received, std::size_t sent);
 
   const std::uint64_t seed_;
+  const std::optional<MaskIdentity> mask_identity_;
   LoadShared& shared_;
 
   // The reader's alone.
   const Algorithm* algorithm_ = nullptr;
   std::optional<Clients> client_;
   std::optional<SampleBuffer> buffer_;
+  AgentMasks masks_;
   std::optional<ClientRound> round_;
   Broadcast model_;
   std::vector<float> x_;

@@ -53,7 +53,7 @@ TEST_F(LoadClientOverTls, AnswersEveryModel) {
   EXPECT_GT(figures.received_bytes, 0U);
   EXPECT_EQ(figures.rejected, 0U);
   EXPECT_EQ(shared.welcomed, 1U);
-  EXPECT_EQ(shared.dimension, 3U);
+  EXPECT_EQ(shared.configuration.problem.dimension, 3U);
   End(client);
   EXPECT_EQ(shared.failure, "");  // to be cancelled is not to fail
 }
@@ -86,7 +86,7 @@ TEST(WhatClientsOfALoadShare, IsTheFirstFailureAndTheFirstAlgorithm) {
   configuration.problem = {3, 100, 1};
   const Algorithm& first = shared.AlgorithmOf(ToTexts(configuration));
   EXPECT_EQ(&shared.AlgorithmOf(ToTexts(configuration)), &first);
-  EXPECT_EQ(shared.dimension, 3U);
+  EXPECT_EQ(shared.configuration.problem.dimension, 3U);
   shared.ended = 1;
   EXPECT_EQ(MessageOf([&] { shared.CheckLocked(); }), "the server ended a connection");
   shared.Fail("first");

@@ -28,25 +28,6 @@ FileMark MarkOf(const std::string& path) {
   return {s.st_ino, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, s.st_size};
 }
 
-std::string Words(int code) {
-  switch (code) {
-    case X509_V_ERR_CERT_REVOKED:
-      return "the certificate is revoked";
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return "the certificate has expired";
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return "the certificate is not valid yet: is a clock wrong?";
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-      return "the certificate is not from this federation's authority";
-    default:
-      return std::string("the certificate is not good: ") + X509_verify_cert_error_string(code);
-  }
-}
-
 /// What certificates are verified against.
 StorePtr MakeTrust(const std::string& authority) {
   StorePtr trust(X509_STORE_new());
@@ -102,7 +83,7 @@ AdmissionResult Judge(X509* peer, X509_STORE* trust, X509_CRL* revocations, Role
   ERR_clear_error();
   const std::string name = CommonName(peer);
   if (code != X509_V_OK) {
-    result.reason = Words(code);
+    result.reason = "the certificate " + VerdictWords(code);
   } else if (!HasRole(peer, role)) {
     result.reason = std::string("the certificate is not ") + Owner(role);
   } else if (role == Role::kServer ? name != kServerName : !IsClientName(name)) {

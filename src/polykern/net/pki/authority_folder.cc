@@ -7,13 +7,13 @@
 
 namespace polykern {
 
-AuthorityPaths::AuthorityPaths(const std::string& folder) {
+AuthorityPaths::AuthorityPaths(const std::string& folder, const std::string& keys) {
   const std::filesystem::path top(folder);
   certificate = (top / "ca.crt").string();
   key = (top / "ca.key").string();
   revocations = (top / "ca.crl").string();
   server_certificate = (top / "server.crt").string();
-  server_key = (top / "server.key").string();
+  server_key = ((keys.empty() ? top : std::filesystem::path(keys)) / "server.key").string();
   index = (top / "index.json").string();
   clients = (top / "clients").string();
   helpers = (top / "helpers").string();

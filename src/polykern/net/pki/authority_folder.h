@@ -18,9 +18,9 @@ namespace polykern {
 ///   clients/NAME/          ca.crt client.crt client.key mask.key, to be copied to the device
 ///   helpers/NAME/          ca.crt ca.crl helper.crt helper.key mask.key, for the helper
 
-/// Paths below the folder.
+/// Paths below the folder; `keys`: the folder of server.key, if that is another one.
 struct AuthorityPaths {
-  explicit AuthorityPaths(const std::string& folder);
+  explicit AuthorityPaths(const std::string& folder, const std::string& keys = {});
   std::string certificate, key, revocations, server_certificate, server_key, index, clients,
       helpers;
 

@@ -169,4 +169,25 @@ void CheckKeyPair(const KeyPair& pair, const std::string& what) {
   if (!match) throw Error(what + ": the key does not belong to the certificate");
 }
 
+std::string VerdictWords(int verdict) {
+  switch (verdict) {
+    case X509_V_ERR_CERT_REVOKED:
+      return "is revoked";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "is not valid yet: is a clock wrong?";
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+      return "cannot be judged: the list of what is revoked has expired";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+      return "is not from this federation's authority";
+    default:
+      return "is not good (verdict " + std::to_string(verdict) + " of OpenSSL)";
+  }
+}
+
 }  // namespace polykern

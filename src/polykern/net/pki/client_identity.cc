@@ -15,32 +15,32 @@ namespace polykern {
 
 namespace {
 
-/// The texts in a folder, as they are.
-ClientIdentity TextsIn(const std::filesystem::path& folder, const std::string& whose) {
-  const auto text = [&](const std::string& file) {
-    return ReadWholeFile((folder / file).string());
-  };
-  const bool masks = FileExists((folder / "mask.key").string());
-  return {text("ca.crt"), text(whose + ".crt"), text(whose + ".key"),
-          masks ? text("mask.key") : ""};
+/// The texts in a folder, and in that of its keys, as they are.
+ClientIdentity TextsIn(const std::filesystem::path& folder, const std::filesystem::path& keys,
+                       const std::string& whose) {
+  const auto text = [](const std::filesystem::path& path) { return ReadWholeFile(path.string()); };
+  const bool masks = FileExists((keys / "mask.key").string());
+  return {text(folder / "ca.crt"), text(folder / (whose + ".crt")), text(keys / (whose + ".key")),
+          masks ? text(keys / "mask.key") : ""};
 }
 
 /// `command`: what makes such a folder for NAME.
-ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::string& whose,
-                            const std::string& command, std::int64_t now) {
+ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::filesystem::path& keys,
+                            const std::string& whose, const std::string& command,
+                            std::int64_t now) {
   const std::string path = (folder / (whose + ".crt")).string();
   if (std::error_code none; !std::filesystem::exists(path, none)) {
     throw Error(path + ": there is no such file; make it with: " + command + "NAME (its folder " +
                 "is pki/" + whose + "s/NAME)");
   }
-  ClientIdentity own = TextsIn(folder, whose);
+  ClientIdentity own = TextsIn(folder, keys, whose);
   CheckKeyPair({own.certificate, own.key}, path);
   const CertificateFacts facts = ReadCertificate(own.certificate, path);
   if (facts.valid.until <= now) {
     throw Error(path + ": expired on " + DateText(facts.valid.until) + "; get a new one with `" +
                 command + facts.name + " " + ShellSpelling("renew") + "`");
   }
-  const std::string mask_key = (folder / "mask.key").string();
+  const std::string mask_key = (keys / "mask.key").string();
   if (FileExists(mask_key)) ReadMaskKey(own.mask_key, mask_key);
   return own;
 }
@@ -48,13 +48,15 @@ ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::stri
 }  // namespace
 
 ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now) {
-  return ReadIdentity(folder, "client", "polykern pki issue ", now);
+  return ReadIdentity(folder, folder, "client", "polykern pki issue ", now);
 }
 
-ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now) {
-  ClientIdentity own = ReadIdentity(folder, "helper", "polykern pki helper ", now);
+ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now,
+                                  const std::string& keys) {
+  const std::string& secret = keys.empty() ? folder : keys;
+  ClientIdentity own = ReadIdentity(folder, secret, "helper", "polykern pki helper ", now);
   if (own.mask_key.empty()) {
-    throw Error(folder + "/mask.key: there is no such file; a helper needs its key for masks: " +
+    throw Error(secret + "/mask.key: there is no such file; a helper needs its key for masks: " +
                 "put back the last copy of the folder");
   }
   return own;
@@ -77,7 +79,7 @@ std::vector<ClientIdentity> ReadClientIdentities(const std::string& folder, std:
   }
   std::vector<ClientIdentity> identities;
   for (std::size_t k = 0; k < count; ++k) {
-    identities.push_back(TextsIn(clients[k], "client"));
+    identities.push_back(TextsIn(clients[k], clients[k], "client"));
   }
   return identities;
 }

@@ -19,8 +19,10 @@ struct ClientIdentity {
 /// key and certificate do not belong together, or if the certificate has expired by `now`.
 ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now);
 
-/// The same of a folder that `polykern pki helper` made, which has a key for masks.
-ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now);
+/// The same of a folder that `polykern pki helper` made, which has a key for masks. `keys`: the
+/// folder of helper.key and mask.key, if that is another one.
+ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now,
+                                  const std::string& keys = {});
 
 /// Those of the first `count` clients' folders in a folder like pki/clients, in the order of their
 /// names, as they are. Throws Error if there are fewer.

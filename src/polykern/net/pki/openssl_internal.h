@@ -80,5 +80,7 @@ inline constexpr char kHelperPurpose[] = "2.25.295329148796663392608447216998512
 /// Is the certificate made for this role? Says nothing about who signed it. Throws
 /// nothing, since OpenSSL calls it.
 bool HasRole(X509* certificate, Role role);
+/// What is wrong with a certificate, of OpenSSL's verdict on it, to follow a subject: "is revoked".
+std::string VerdictWords(int verdict);
 
 }  // namespace polykern

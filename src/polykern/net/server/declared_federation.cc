@@ -183,6 +183,16 @@ void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
   if (scales != f.ScalesLabels()) f.labels = scales ? "range" : "none";
 }
 
+/// Pairwise masks cancel each other over all clients alone, so those are part of the federation.
+void SetClients(const DeclaredFederation& declared, FederationConfiguration& f) {
+  if (f.options.masking != Masking::kPairwise) return;
+  if (!declared.clients.empty()) f.clients = declared.clients;
+  if (f.clients.size() < 2) {
+    throw Error(OptionName("masking", "pairwise") + " needs " +
+                OptionName("clients", "NAME,NAME,...") + ": all clients, two or more");
+  }
+}
+
 /// Nobody may be promised what does not happen.
 void CheckPrivacy(const DeclaredFederation& declared, const FederationConfiguration& f) {
   if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
@@ -190,8 +200,24 @@ void CheckPrivacy(const DeclaredFederation& declared, const FederationConfigurat
     throw Error(f.algorithm +
                 " cannot be masked: its clients do not send sums over samples; pof-gram's do");
   }
-  if (f.options.epsilon > 0 && UsesOption(f.algorithm, *FindOption("epsilon"))) {
-    throw Error(OptionName("epsilon") + " works in simulations (polykern run) alone so far");
+  if (f.options.epsilon <= 0) return;
+  const std::string epsilon = OptionName("epsilon");
+  if (!UsesOption(f.algorithm, *FindOption("epsilon"))) {
+    if (!declared.options.contains("epsilon")) return;
+    throw Error(f.algorithm + " has no noise: its clients do not send sums over samples; " +
+                "pof-gram's do; leave out " + epsilon);
+  }
+  if (declared.learn_ranges) {
+    throw Error(OptionName("learn_ranges") + " does not go with " + epsilon +
+                ": extreme values would leave clients without noise; declare the ranges");
+  }
+  if (declared.plain_labels) {
+    throw Error(OptionName("target_range", "none") + " does not go with " + epsilon +
+                ": noise is as large as the range, which everybody must know; declare it");
+  }
+  if (declared.missing.value_or(f.missing) == "impute") {
+    throw Error(OptionName("missing", "impute") + " does not go with " + epsilon +
+                ": means of past samples would put a row into every later one; drop them");
   }
 }
 
@@ -235,6 +261,7 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
     throw Error(OptionName("learn_ranges") + " does not go with " + OptionName("masking") +
                 ": the server would see every client's extreme values; declare the ranges");
   }
+  SetClients(declared, f);
   AddMadeColumns(f);
   if (!stored) f.problem.horizon = steps > 0 ? steps : kEndlessHorizon;
   f.problem.horizon = declared.horizon.value_or(f.problem.horizon);

@@ -39,6 +39,7 @@ struct DeclaredFederation {
   std::optional<std::size_t> ahead = {};    ///< Problem::ahead
   std::optional<std::size_t> horizon = {};
   std::optional<std::uint64_t> seed = {};
+  std::vector<std::string> clients = {};  ///< all of them, which pairwise masks need to know
 };
 
 /// What the federation is. `stored`: what a store says; without one everything that has no default

@@ -54,12 +54,35 @@ TEST(ADeclaredFederation, IsWhatIsSaidAndDefaultsForTheRest) {
 TEST(ADeclaredFederation, DoesNotPromiseNoiseThatNobodyAdds) {
   DeclaredFederation wind = Wind();
   wind.options = {{"epsilon", "1"}};
-  EXPECT_EQ(Complete(wind, {}, 0).algorithm, "pof-newton") << "which does not use it";
-  wind.algorithm = "pof-gram";
   EXPECT_THAT([&] { Complete(wind, {}, 0); },
-              ThrowsMessage<Error>(HasSubstr("works in simulations (polykern run) alone so far")));
+              ThrowsMessage<Error>(HasSubstr("pof-newton has no noise")));
+  wind.algorithm = "pof-gram";
+  EXPECT_EQ(Complete(wind, {}, 0).options.epsilon, 1);
   wind.options["epsilon"] = "none";
   EXPECT_EQ(Complete(wind, {}, 0).options.epsilon, 0);
+}
+
+TEST(ADeclaredFederation, LetsNothingLeakBesideNoise) {
+  DeclaredFederation wind = Wind();
+  wind.options = {{"epsilon", "1"}};
+  wind.algorithm = "pof-gram";
+  const FederationConfiguration stored = Complete(wind, {}, 0);
+  const auto refused = [](const DeclaredFederation& said, const auto& before, const char* why) {
+    EXPECT_THAT([&] { Complete(said, before, 0); }, ThrowsMessage<Error>(HasSubstr(why))) << why;
+  };
+  DeclaredFederation learns = wind;
+  learns.ranges.clear();
+  learns.target_range.reset();
+  learns.learn_ranges = 10;
+  refused(learns, std::optional<FederationConfiguration>(), "extreme values would leave clients");
+  DeclaredFederation plain = wind;
+  plain.target_range.reset();
+  plain.plain_labels = true;
+  refused(plain, std::optional<FederationConfiguration>(), "which everybody must know");
+  refused(plain, std::optional(stored), "which everybody must know");
+  DeclaredFederation imputes = wind;
+  imputes.missing = "impute";
+  refused(imputes, std::optional<FederationConfiguration>(), "a row into every later one");
 }
 
 TEST(ADeclaredFederation, TakesFromTheStoreWhateverIsNotSaid) {

@@ -4,7 +4,11 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration_texts.h"
+#include "polykern/net/helper/helper_opener.h"
+#include "polykern/net/server/pairwise_opener.h"
+#include "polykern/net/server/server_noise.h"
 #include "polykern/net/store/open_store.h"
+#include "polykern/privacy/noise_terms.h"
 
 namespace polykern {
 namespace {
@@ -15,12 +19,46 @@ RoundsOptions With(RoundsOptions options, RoundsObserver& observer, ReleaseOpene
   return options;
 }
 
+/// Clients that are part of the federation need not be named again.
+HostedServerOptions Named(HostedServerOptions options) {
+  if (!options.federation.clients.empty()) options.rounds.roster = options.federation.clients;
+  return options;
+}
+
+NoiseTerms TermsOf(const HostedServerOptions& options, const Algorithm& algorithm) {
+  return NoiseTermsOf(algorithm, options.federation.samples_per_row());
+}
+
 bool IsMasked(const HostedServerOptions& options) {
   return options.federation.options.masking != Masking::kNone;
 }
 
+/// Masks that cancel over all clients need all of them, each in the same step.
+void CheckPairs(const HostedServerOptions& options) {
+  const std::string pairwise = OptionName("masking", "pairwise");
+  if (!options.helper.empty()) {
+    throw Error(OptionName("helper") + " has no effect with " + pairwise + ": leave it out");
+  }
+  if (options.rounds.use_late) {
+    throw Error(OptionName("stale", "accept") + " does not go with " + pairwise +
+                ": a sum needs everybody's answer to the same step; leave it out");
+  }
+  if (options.rounds.quorum.Of(options.federation.clients.size()) !=
+      options.federation.clients.size()) {
+    throw Error(pairwise + " needs " + OptionName("quorum", "all") +
+                ": masks of a client that stays away do not come off");
+  }
+}
+
 /// Before a store is made.
-void CheckMasking(const HostedServerOptions& options) {
+void CheckPrivacy(const HostedServerOptions& options, const NoiseTerms& noise) {
+  if (noise.noisy()) {
+    static_cast<void>(noise.Sigma());  // complains now, if at all
+    if (options.rounds.asynchronous) {
+      throw Error(OptionName("mode", "async") + " does not go with " + OptionName("epsilon") +
+                  ": noise is planned for rounds; leave it out");
+    }
+  }
   if (!IsMasked(options)) {
     if (options.helper.empty()) return;
     throw Error(OptionName("helper") + " has no effect: nothing is masked; add " +
@@ -34,21 +72,32 @@ void CheckMasking(const HostedServerOptions& options) {
                 ": sums of a few updates at a time would hide little; leave it out, or use " +
                 OptionName("stale", "accept"));
   }
-  if (options.helper.empty()) {
+  if (options.federation.options.masking == Masking::kPairwise) {
+    CheckPairs(options);
+  } else if (options.helper.empty()) {
     throw Error(OptionName("masking", "helper") + " needs " + OptionName("helper", "HOST:PORT") +
                 ", where `polykern helper` listens");
   }
 }
 
-/// Who takes masks off; null: there are none.
-std::unique_ptr<HelperOpener> NewOpener(const HostedServerOptions& options,
-                                        const ModelShape& shape) {
-  if (!IsMasked(options)) return nullptr;
+/// Who takes masks off, or adds noise; null: there is neither.
+std::unique_ptr<ReleaseOpener> NewOpener(const HostedServerOptions& options,
+                                         const ModelShape& shape, const NoiseTerms& noise) {
+  if (!IsMasked(options)) {
+    if (!noise.noisy()) return nullptr;
+    return std::make_unique<ServerNoise>(noise);
+  }
+  if (options.federation.options.masking == Masking::kPairwise) {
+    return std::make_unique<PairwiseOpener>(options.server.certificates,
+                                            options.federation.clients);
+  }
   const HelperLinkOptions link{
       .helper = options.helper,
       .certificates = options.server.certificates,
+      .keys = options.server.keys,
       .federation = options.federation.federation_id,
       .epoch = options.federation.epoch,
+      .noise = noise,
       .most_numbers = *std::ranges::max_element(shape.sums),
       .keepalive = options.server.keepalive,
   };
@@ -58,14 +107,14 @@ std::unique_ptr<HelperOpener> NewOpener(const HostedServerOptions& options,
 }  // namespace
 
 HostedServer::HostedServer(const HostedServerOptions& options)
-    : options_(options),
+    : options_(Named(options)),
       began_(std::chrono::steady_clock::now()),
-      algorithm_(MakeAlgorithm(options.federation, options.rounds.roster.size())),
-      store_((CheckListen(options.server), CheckMasking(options),
+      algorithm_(MakeAlgorithm(options.federation, options_.rounds.roster.size())),
+      store_((CheckListen(options.server), CheckPrivacy(options, TermsOf(options, *algorithm_)),
               OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
-      opener_(NewOpener(options, algorithm_->shape())),
-      rounds_(*algorithm_, *store_, With(options.rounds, log_, opener_.get())),
+      opener_(NewOpener(options, algorithm_->shape(), TermsOf(options, *algorithm_))),
+      rounds_(*algorithm_, *store_, With(options_.rounds, log_, opener_.get())),
       server_(options.server, algorithm_->shape(), rounds_) {
   if (!options.metrics.empty()) metrics_.emplace(options.metrics, [this] { return View(); });
 }
@@ -85,11 +134,12 @@ ServerView HostedServer::View() const {
   view.traffic = server_.traffic();
   view.step_times = log_.step_times();
   view.log_events_lost = log_.lost();
+  if (opener_ != nullptr) view.opener = opener_->status();
   if (view.rounds.failure) {
     view.trouble = view.rounds.failure->Spelled(options_.spelling);
   } else {
     view.trouble = !view.rounds.trouble.empty() ? view.rounds.trouble : server_.trouble();
-    if (view.trouble.empty() && opener_ != nullptr) view.trouble = opener_->trouble();
+    if (view.trouble.empty()) view.trouble = view.opener.trouble;
   }
   return view;
 }

@@ -8,8 +8,8 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/helper/helper_opener.h"
 #include "polykern/net/server/metrics_server.h"
+#include "polykern/net/server/release_opener.h"
 #include "polykern/net/server/rounds.h"
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
@@ -55,7 +55,7 @@ class HostedServer {
   const std::unique_ptr<Algorithm> algorithm_;
   const std::unique_ptr<Store> store_;
   ServerLog log_;
-  const std::unique_ptr<HelperOpener> opener_;  // null: nothing is masked
+  const std::unique_ptr<ReleaseOpener> opener_;  // null: sums are neither masked nor noisy
   Rounds rounds_;
   const FederationServer server_;
   std::optional<MetricsServer> metrics_;

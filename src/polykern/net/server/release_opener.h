@@ -1,16 +1,50 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/net/pki/signed_mask_key.h"
 
 namespace polykern {
 
-/// Whoever takes masks off the sums of a federation. Any thread may call anything.
+/// What whoever opens sums has done so far, for its operator. A plain value.
+struct OpenerStatus {
+  struct Noise {
+    double epsilon = 0;  ///< that may be spent
+    double delta = 0;
+    double spent = 0;          ///< of epsilon, by a row of the first release
+    std::size_t releases = 0;  ///< so far
+    std::size_t releases_left = 0;
+  };
+  struct Helper {
+    bool connected = false;
+    std::optional<double> answered_seconds = {};  ///< since its last answer; none came yet
+  };
+  std::optional<Noise> noise = {};    ///< none: sums are released as they are
+  std::optional<Helper> helper = {};  ///< none: nothing is masked by one
+  std::string trouble = {};           ///< why nothing can be opened now; empty: it can
+};
+
+/// Whoever takes masks off the sums of a federation, or adds noise to them. Any thread may call
+/// anything.
 class ReleaseOpener {
  public:
   virtual ~ReleaseOpener() = default;
+
+  /// Must clients mask what they send?
+  virtual bool masked() const { return true; }
+  /// Waits for nothing any more.
+  virtual void Stop() {}
+  virtual OpenerStatus status() const { return {}; }
+
+  /// What it must know of the releases so far to open the next one, as part of the server's state;
+  /// empty: nothing, ever. And back to it: throws Error, and changes nothing, if it does not fit.
+  virtual std::vector<double> Save() const { return {}; }
+  virtual void Load(std::span<const double> /*saved*/) {}
 
   /// What clients must know to mask their messages: sent with each welcome. Empty: nobody knows
   /// yet, and no client is welcomed.
@@ -19,10 +53,15 @@ class ReleaseOpener {
   /// What a client has said of its own key. Throws Error if it cannot be right.
   virtual void AddKey(const std::string& client, const std::string& mask_key) = 0;
 
-  /// Takes the masks off a closed sum, or says why nobody does (`refusal`). `clients`: the names
-  /// behind its contributions. May take a second. Returns why not yet: then ask for the very same
-  /// again. Empty: it is done.
+  /// Leaves in a closed sum what may be seen of it, or says why nobody may (`refusal`). `clients`:
+  /// the names behind its contributions. May take a second. Returns why not yet: then ask for the
+  /// very same again. Empty: it is done.
   virtual std::string Open(Release& release, std::span<const std::string> clients) = 0;
 };
+
+/// What a client has said of its own key, proven. Throws Error, in words for the client, if it has
+/// none or it is not good.
+SignedMaskKey ReadClientKey(const std::string& client, const std::string& mask_key,
+                            Admission& door);
 
 }  // namespace polykern

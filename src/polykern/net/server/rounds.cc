@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/release_opener.h"
 
 namespace polykern {
@@ -17,6 +18,19 @@ void CheckNumber(const RoundsOptions& options, const Algorithm& algorithm) {
               " or " + OptionName("most_samples"));
 }
 
+/// The coordinator's part of a server's state; the opener gets its own, which is behind it with its
+/// size.
+std::span<const double> GiveOpener(ReleaseOpener* opener, std::span<const double> state) {
+  if (opener == nullptr || opener->Save().empty()) return state;
+  const double kept = state.empty() ? -1 : state.back();
+  if (!(kept >= 0 && kept < static_cast<double>(state.size()))) {
+    throw Error("a saved state does not fit: it was made with other settings");
+  }
+  const auto size = static_cast<std::size_t>(kept);
+  opener->Load(state.subspan(state.size() - 1 - size, size));
+  return state.first(state.size() - 1 - size);
+}
+
 Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsOptions& options,
                    const StoreContents& contents) {
   CheckRounds(options, algorithm.name(), contents.clients);
@@ -24,11 +38,13 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
   Coordinator coordinator(algorithm, contents.clients.size());
   store.CheckRoom(coordinator.Save().size());
   if (options.uses_late()) coordinator.TakeLateUpdates();
-  if (options.opener != nullptr) coordinator.TakeMasked();
+  if (options.opener != nullptr) {
+    options.opener->masked() ? coordinator.TakeMasked() : coordinator.LetCallerOpen();
+  }
   std::vector<std::uint64_t> next_steps;
   for (const StoredClient& client : contents.clients) next_steps.push_back(client.next_step);
   if (const auto& newest = contents.newest) {
-    coordinator.Load(newest->steps, newest->state, next_steps);
+    coordinator.Load(newest->steps, GiveOpener(options.opener, newest->state), next_steps);
   }
   return coordinator;
 }
@@ -36,7 +52,7 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
 /// Why a client cannot take part where messages are masked.
 std::optional<Ending> MaskRefusal(const RoundsOptions& options, const std::string& name,
                                   const Hello& hello) {
-  if (options.opener == nullptr) return {};
+  if (options.opener == nullptr || !options.opener->masked()) return {};
   try {
     options.opener->AddKey(name, hello.mask_key);
   } catch (const Error& error) {
@@ -60,7 +76,7 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       ranges_(RangesToLearn(options, contents.configuration)),
       members_(options_, contents.clients, published_.step()),
       keeps_samples_(algorithm.kept_samples() > 0),
-      no_helper_key_(options.opener != nullptr && options.opener->ClientsNeed().empty()) {
+      no_helper_key_(LacksKey()) {
   if (!coordinator_.releases().empty()) {  // it was stopped before their masks were off
     phase_ = Phase::kOpening;
     closed_.steps = coordinator_.broadcast().step;
@@ -297,55 +313,13 @@ void Rounds::EndStep() {
     return;
   }
   phase_ = Phase::kWriting;
-  writer_.End({coordinator_.broadcast().step, coordinator_.Save(), std::exchange(counted_, {}),
+  writer_.End({coordinator_.broadcast().step, StateNow(), std::exchange(counted_, {}),
                members_.EndCollecting(), first_answer_});
-}
-
-/// One of the sums that are closed. False: not yet, or all is lost.
-bool Rounds::OpenNext(Locked& locked) {
-  Release release = coordinator_.releases()[opened_];  // others may come and go meanwhile
-  std::vector<std::string> names;
-  for (const Contribution& each : release.contributions) {
-    names.push_back(members_[each.client].name);
-  }
-  locked.Release();
-  const std::string trouble = options_.opener->Open(release, names);
-  locked.Reacquire();
-  counts_.trouble = trouble;
-  if (!trouble.empty()) return false;
-  coordinator_.releases()[opened_++] = std::move(release);
-  if (opened_ < coordinator_.releases().size()) return true;
-  opened_ = 0;
-  try {
-    coordinator_.Open();
-  } catch (const Error& error) {
-    counts_.failure = error;
-    return false;
-  }
-  LogDiscarded();
-  phase_ = Phase::kWriting;
-  closed_.opened = true;
-  closed_.state = coordinator_.Save();
-  writer_.End(std::exchange(closed_, {}));
-  return true;
-}
-
-void Rounds::LogDiscarded() {
-  for (const std::string& what : coordinator_.discarded()) {
-    ++counts_.discarded;
-    Log("", "discarded", what);
-  }
 }
 
 /// Nobody gets a model that may be another one in a moment, or cannot answer it.
 bool Rounds::MayWelcome(const Member& member) const {
   return member.stored && !resumed_opening_ && !no_helper_key_;
-}
-
-void Rounds::WelcomeThoseWhoWait() {
-  if (options_.opener == nullptr) return;
-  const bool had_none = std::exchange(no_helper_key_, options_.opener->ClientsNeed().empty());
-  if (had_none && !no_helper_key_) links_.WakeClients();
 }
 
 void Rounds::TakeIn(const WriteResult& result) {

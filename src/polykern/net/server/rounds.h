@@ -33,10 +33,10 @@ namespace polykern {
 /// A federation that learns its ranges begins with them: when those of a quorum are here, as with a
 /// step, they take their place in the store's configuration, and everybody is welcomed once more.
 ///
-/// A step has phases: it collects updates, and is written; of masked sums that are due then, it is
-/// written that nothing joins them any more, their masks are taken off, and the model is written. A
-/// thread of the caller's writes: it waits in WaitForWork and calls Commit. Other calls queue work
-/// for it, and nobody waits for a disk while holding the mutex. Any thread may call anything.
+/// A step has phases: it collects updates, and is written; of masked or noisy sums that are due
+/// then, it is written that nothing joins them any more, they are opened, and the model is written.
+/// A thread of the caller's writes: it waits in WaitForWork and calls Commit. Other calls queue
+/// work for it, and nobody waits for a disk while holding the mutex. Any thread may call anything.
 /// Nothing here throws after the constructor: what a client does wrong is answered to it, and
 /// `failure` says when the store fails.
 class Rounds {
@@ -117,6 +117,9 @@ class Rounds {
   void EndStep();
   bool OpenNext(Locked& locked);
   void LogDiscarded();
+  void LogNoise();
+  std::vector<double> StateNow() const;
+  bool LacksKey() const;
   bool MayWelcome(const Member& member) const;
   void WelcomeThoseWhoWait();
   void TakeIn(const WriteResult& result);

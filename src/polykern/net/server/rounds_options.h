@@ -62,7 +62,7 @@ struct RoundsOptions {
   std::size_t most_violations = 5;        ///< so many, and a client is sent away
   std::chrono::milliseconds ban{60'000};  ///< for so long
   RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
-  /// Of masked messages; null: they are plain. Must outlive the rounds.
+  /// Of masked or noisy sums; null: they are neither. Must outlive the rounds.
   ReleaseOpener* opener = nullptr;
 
   bool uses_late() const { return use_late || asynchronous; }

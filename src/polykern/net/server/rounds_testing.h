@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -22,7 +23,7 @@ namespace polykern {
 class CountingPeer final : public Peer {
  public:
   void Wake() override { ++wakes; }
-  int wakes = 0;
+  std::atomic<int> wakes = 0;  // threads may wake it at the same time
 };
 
 /// A client of the rounds: what it was given, and what it answers.

@@ -98,7 +98,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     CheckListen(options);
     if (!options.insecure) {
       CheckAuthority(options.certificates);
-      const AuthorityPaths paths(options.certificates);
+      const AuthorityPaths paths(options.certificates, options.keys);
       admission_.emplace(paths.certificate, paths.revocations);
       tls_ = ReadServerTls(paths);
     }

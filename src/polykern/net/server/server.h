@@ -13,6 +13,7 @@ namespace polykern {
 struct ServerOptions {
   std::string listen = "127.0.0.1:7433";  ///< HOST:PORT; port 0: one that is free
   std::string certificates = "pki";       ///< the authority's folder (authority.h); needs no ca.key
+  std::string keys = {};                  ///< folder of server.key; empty: the same
   /// No encryption, and clients are who they say: for trials on one machine. Refuses to listen
   /// anywhere but on the loopback.
   bool insecure = false;

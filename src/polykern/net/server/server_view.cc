@@ -1,5 +1,6 @@
 #include "polykern/net/server/server_view.h"
 
+#include <algorithm>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -50,6 +51,50 @@ ClientMetric::Histogram HistogramOf(const StepTimes& times) {
   return histogram;
 }
 
+/// Of masked and noisy sums.
+void AddReleases(const ServerView& view, Families& out) {
+  out.Counter("polykern_releases_total", "Sums released since the federation began.",
+              view.rounds.releases);
+  out.Counter("polykern_releases_discarded_total",
+              "Sums that nobody may see, or that cannot be; since the server was started.",
+              view.rounds.discarded);
+  if (const auto& noise = view.opener.noise) {
+    out.Gauge("polykern_epsilon", "That all noisy sums may cost a row.", noise->epsilon);
+    out.Gauge("polykern_epsilon_spent", "By a row that is in the first of them.", noise->spent);
+    out.Gauge("polykern_noisy_releases", "Noisy sums released since the federation began.",
+              static_cast<double>(noise->releases));
+    out.Gauge("polykern_noisy_releases_left", "Until the budget is spent.",
+              static_cast<double>(noise->releases_left));
+  }
+  if (const auto& helper = view.opener.helper) {
+    out.Gauge("polykern_helper_connected", "1 while the helper of masked sums is there.",
+              helper->connected ? 1 : 0);
+    if (helper->answered_seconds) {
+      out.Gauge("polykern_helper_answered_seconds", "Since its last answer.",
+                *helper->answered_seconds);
+    }
+  }
+}
+
+nlohmann::ordered_json NoiseJson(const OpenerStatus& opener) {
+  if (!opener.noise) return nullptr;
+  const auto& noise = *opener.noise;
+  return {
+      {"epsilon", noise.epsilon},     {"delta", noise.delta},
+      {"epsilon_spent", noise.spent}, {"epsilon_left", std::max(0.0, noise.epsilon - noise.spent)},
+      {"releases", noise.releases},   {"releases_left", noise.releases_left}};
+}
+
+nlohmann::ordered_json HelperJson(const OpenerStatus& opener) {
+  if (!opener.helper) return nullptr;
+  nlohmann::ordered_json json{{"connected", opener.helper->connected},
+                              {"answered_seconds", nullptr}};
+  if (opener.helper->answered_seconds) {
+    json["answered_seconds"] = *opener.helper->answered_seconds;
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string ToMetrics(const ServerView& view) {
@@ -91,6 +136,7 @@ std::string ToMetrics(const ServerView& view) {
               "Connections turned away: no room, or too many of one client.", view.traffic.crowded);
   out.Counter("polykern_labels_clipped_total", "Labels outside the target range, as clients say.",
               r.clipped);
+  AddReleases(view, out);
   out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
           MetricType::Histogram)
       .histogram = HistogramOf(view.step_times);
@@ -133,6 +179,9 @@ std::string ToJson(const ServerView& view) {
       {"unopened", view.traffic.unopened},
       {"crowded", view.traffic.crowded},
       {"clipped", r.clipped},
+      {"releases", {{"total", r.releases}, {"discarded", r.discarded}}},
+      {"noise", NoiseJson(view.opener)},
+      {"helper", HelperJson(view.opener)},
       {"mean_step_seconds", nullptr},
       {"bytes", {{"in", view.traffic.bytes_in}, {"out", view.traffic.bytes_out}}},
       {"log_events_lost", view.log_events_lost},

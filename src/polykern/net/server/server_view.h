@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "polykern/net/server/release_opener.h"
 #include "polykern/net/server/rounds_status.h"
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
@@ -15,6 +16,7 @@ struct ServerView {
   std::string version = {};  ///< of polykern
   double uptime_seconds = 0;
   RoundsStatus rounds = {};
+  OpenerStatus opener = {};
   ServerTraffic traffic = {};
   StepTimes step_times = {};
   std::uint64_t log_events_lost = 0;

@@ -81,6 +81,8 @@ std::map<std::string, double> Samples(const std::string& text) {
 TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
   ServerView view = SomeView();
   view.rounds.reporting = 1;
+  view.opener.noise = OpenerStatus::Noise{};
+  view.opener.helper = OpenerStatus::Helper{.answered_seconds = 1};
   std::istringstream lines(ToMetrics(view));
   std::set<std::string> helped;
   std::string family;
@@ -96,7 +98,7 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
       EXPECT_EQ(line.ends_with("counter"), family.ends_with("_total")) << line;
     }
   }
-  EXPECT_EQ(helped.size(), 24U);
+  EXPECT_EQ(helped.size(), 32U);
 }
 
 TEST(AServersView, GivesEveryNumberItsOwnMetric) {
@@ -165,6 +167,32 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   EXPECT_EQ(json["log_events_lost"], 114);
   EXPECT_EQ(json["reports"],
             (nlohmann::json{{"clients", 115}, {"mse", 116.0}, {"regret", -117.0}}));
+}
+
+TEST(AServersView, SaysWhatNoiseHasCostAndWhetherTheHelperIsThere) {
+  ServerView view = SomeView();
+  auto json = nlohmann::json::parse(ToJson(view));
+  EXPECT_TRUE(json["noise"].is_null());
+  EXPECT_TRUE(json["helper"].is_null());
+  EXPECT_THAT(ToMetrics(view), Not(HasSubstr("epsilon")));
+  view.rounds.releases = 12;
+  view.rounds.discarded = 2;
+  view.opener.noise = OpenerStatus::Noise{2, 1e-6, 0.5, 10, 54};
+  view.opener.helper = OpenerStatus::Helper{true, 3.5};
+  const auto samples = Samples(ToMetrics(view));
+  EXPECT_EQ(samples.at("polykern_releases_total"), 12);
+  EXPECT_EQ(samples.at("polykern_releases_discarded_total"), 2);
+  EXPECT_EQ(samples.at("polykern_epsilon"), 2);
+  EXPECT_EQ(samples.at("polykern_epsilon_spent"), 0.5);
+  EXPECT_EQ(samples.at("polykern_noisy_releases"), 10);
+  EXPECT_EQ(samples.at("polykern_noisy_releases_left"), 54);
+  EXPECT_EQ(samples.at("polykern_helper_connected"), 1);
+  EXPECT_EQ(samples.at("polykern_helper_answered_seconds"), 3.5);
+  json = nlohmann::json::parse(ToJson(view));
+  EXPECT_EQ(json["releases"], (nlohmann::json{{"total", 12}, {"discarded", 2}}));
+  EXPECT_EQ(json["noise"]["epsilon_left"], 1.5);
+  EXPECT_EQ(json["noise"]["releases_left"], 54);
+  EXPECT_EQ(json["helper"]["answered_seconds"], 3.5);
 }
 
 TEST(AServersView, CountsStepsUpToEachBound) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/postgresql/postgresql_store.h"
 #include "polykern/net/sqlite/sqlite_store.h"
 #include "polykern/net/store/memory_store.h"
 
@@ -16,7 +17,7 @@ namespace {
 /// whatever names no other.
 std::pair<StoreKind, std::string> KindOf(const std::string& url) {
   if (url.empty()) throw Error(OptionName("store") + " names no file");
-  const std::array kinds = {SqliteStoreKind(), MemoryStoreKind()};
+  const std::array kinds = {SqliteStoreKind(), MemoryStoreKind(), PostgresqlStoreKind()};
   for (const StoreKind& kind : kinds) {
     const std::string prefix = std::string(kind.scheme) + ":";
     if (url.starts_with(prefix)) return {kind, url.substr(prefix.size())};

@@ -7,8 +7,9 @@
 
 namespace polykern {
 
-// A store's URL is a scheme, a colon and a place: sqlite:PATH is one file, memory: is gone when it
-// is closed. Whatever has no scheme that is known here is the path of a SQLite file.
+// A store's URL is a scheme, a colon and a place: sqlite:PATH is one file,
+// postgresql://USER@HOST/DATABASE tables of a database, memory: is gone when it is closed. Whatever
+// has no scheme that is known here is the path of a SQLite file.
 
 /// Opens the store, or makes it. Throws Error that names each difference if it was made with
 /// another configuration, unless nobody has used it yet. Stores that are damaged, of a newer

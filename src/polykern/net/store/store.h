@@ -85,7 +85,7 @@ struct StoredEvent {
 struct StoreBatch {
   /// New clients, none of them known; they get the next numbers: 0, 1, 2...
   std::span<const std::string> clients = {};
-  /// Unless null: takes the place of the one before, before the first step.
+  /// Unless null: takes the place of the one before, before the first step or with a new epoch.
   const StoreConfiguration* configuration = nullptr;
   std::optional<StepCommit> step = {};
   std::span<const StoredEvent> events = {};

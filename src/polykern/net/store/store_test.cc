@@ -2,6 +2,7 @@
 #include "polykern/net/store/store.h"
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -10,6 +11,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <libpq-fe.h>
+#include <unistd.h>
 
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/store/open_store.h"
@@ -27,6 +30,38 @@ struct StoreCase {
   bool durable;
 };
 
+/// PostgreSQL is among them where POLYKERN_POSTGRESQL is the URL of a database that tests may fill
+/// (tests/e2e/postgresql_test.py starts one).
+std::vector<StoreCase> DurableCases() {
+  std::vector<StoreCase> cases = {{"File", "", true}, {"Sqlite", "sqlite:", true}};
+  if (std::getenv("POLYKERN_POSTGRESQL") != nullptr) {
+    cases.push_back({"Postgresql", "postgresql:", true});
+  }
+  return cases;
+}
+
+std::vector<StoreCase> AllCases() {
+  std::vector<StoreCase> cases = DurableCases();
+  cases.push_back({"Memory", "memory:", false});
+  return cases;
+}
+
+/// A place that no other test uses.
+std::string PlaceFor(const StoreCase& store, const TestFolder& folder) {
+  if (!store.durable) return store.scheme;
+  if (store.scheme != std::string("postgresql:")) return store.scheme + folder.At("store.db");
+  const std::string url = std::getenv("POLYKERN_POSTGRESQL");
+  const std::string schema = "s" + std::to_string(getpid()) + "_" +
+                             testing::UnitTest::GetInstance()->current_test_info()->name();
+  PGconn* const connection = PQconnectdb(url.c_str());
+  const std::string make = "CREATE SCHEMA \"" + schema.substr(0, schema.find('/')) + "\"";
+  PGresult* const made = PQexec(connection, make.c_str());
+  EXPECT_EQ(PQresultStatus(made), PGRES_COMMAND_OK) << PQerrorMessage(connection);
+  PQclear(made);
+  PQfinish(connection);
+  return url + "&options=-csearch_path%3D%22" + schema.substr(0, schema.find('/')) + "%22";
+}
+
 class EveryStore : public testing::TestWithParam<StoreCase> {
  protected:
   EveryStore() { Open(); }
@@ -41,15 +76,11 @@ class EveryStore : public testing::TestWithParam<StoreCase> {
   }
 
   TestFolder folder_;
-  const std::string url_ =
-      GetParam().durable ? GetParam().scheme + folder_.At("store.db") : GetParam().scheme;
+  const std::string url_ = PlaceFor(GetParam(), folder_);
   std::unique_ptr<Store> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, EveryStore,
-                         testing::Values(StoreCase{"File", "", true},
-                                         StoreCase{"Sqlite", "sqlite:", true},
-                                         StoreCase{"Memory", "memory:", false}),
+INSTANTIATE_TEST_SUITE_P(Stores, EveryStore, testing::ValuesIn(AllCases()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(EveryStore, IsEmptyWhenNew) {
@@ -199,9 +230,7 @@ TEST_P(EveryStore, IsThereOnceItIsMadeIfItIsDurable) {
 
 class DurableStores : public EveryStore {};
 
-INSTANTIATE_TEST_SUITE_P(Stores, DurableStores,
-                         testing::Values(StoreCase{"File", "", true},
-                                         StoreCase{"Sqlite", "sqlite:", true}),
+INSTANTIATE_TEST_SUITE_P(Stores, DurableStores, testing::ValuesIn(DurableCases()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(DurableStores, SayHowAnotherConfigurationDiffers) {

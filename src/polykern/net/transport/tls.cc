@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/pki/openssl_internal.h"
+#include "polykern/net/transport/failure_words.h"
 
 namespace polykern {
 namespace {
@@ -81,10 +81,6 @@ void Await(SSL_CTX* context, Role role, Role usual, int mode) {
                      role == Role::kClient   ? CheckRole<Role::kClient>
                      : role == Role::kServer ? CheckRole<Role::kServer>
                                              : CheckRole<Role::kHelper>);
-}
-
-std::string SystemError() {
-  return std::strerror(errno);
 }
 
 }  // namespace
@@ -162,7 +158,7 @@ TlsSocket::Result TlsSocket::Write(const char* bytes, std::size_t count) {
 TlsSocket::Result TlsSocket::Plain(long returned) {
   if (returned >= 0) return {State::kDone, static_cast<std::size_t>(returned)};
   if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {State::kNeedsRead};
-  error_ = SystemError();
+  error_ = WhyCut(errno);
   return {State::kFailed};
 }
 
@@ -176,7 +172,7 @@ TlsSocket::Result TlsSocket::ResultOf(int returned) {
     case SSL_ERROR_ZERO_RETURN:
       return {State::kClosed};
     default:
-      error_ = WhyTlsFailed();
+      error_ = WhyFailed();
       return {State::kFailed};
   }
 }
@@ -191,21 +187,11 @@ void TlsSocket::SayGoodbye() {
   SSL_shutdown(tls_.get());
 }
 
-std::string TlsSocket::WhyTlsFailed() const {
+std::string TlsSocket::WhyFailed() const {
   const long verdict = SSL_get_verify_result(tls_.get());
-  if (verdict != X509_V_OK) {
-    const std::string whose = side_ == Side::kClient ? "the server's" : "the client's";
-    return whose + " certificate is not good: " + X509_verify_cert_error_string(verdict);
-  }
+  if (verdict != X509_V_OK) return WhyNotTrusted(verdict, side_, host_);
   const unsigned long code = ERR_peek_error();
-  if (code == 0) return errno == 0 ? "the connection was cut" : SystemError();
-  const int reason = ERR_GET_REASON(code);
-  if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return "the connection was cut";
-  if (reason == SSL_R_HTTP_REQUEST || reason == SSL_R_WRONG_VERSION_NUMBER) {
-    return "the other side does not speak TLS";
-  }
-  const char* const text = ERR_reason_error_string(code);
-  return std::string("TLS failed: ") + (text == nullptr ? "for an unknown reason" : text);
+  return code == 0 ? WhyCut(errno) : WhyTlsFailed(code, side_);
 }
 
 std::shared_ptr<X509> TlsSocket::Peer() const {

@@ -66,7 +66,7 @@ class TlsSocket {
   void Begin();
   Result ResultOf(int returned);
   Result Plain(long returned);
-  std::string WhyTlsFailed() const;
+  std::string WhyFailed() const;
 
   const TlsContext context_;
   std::unique_ptr<SSL, void (*)(SSL*)> tls_;  // null: none, or nothing has come yet

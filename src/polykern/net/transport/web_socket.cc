@@ -149,6 +149,8 @@ void WebSocket::Broke(const std::string& why) {
 
 void WebSocket::TakeHead(std::string_view bytes) {
   head_ += bytes;
+  constexpr char kTlsHandshake = 0x16;
+  if (head_.starts_with(kTlsHandshake)) throw Error("TLS, where there are no certificates");
   const auto head = side_ == Side::kServer ? TakeRequestHead(head_) : TakeAnswerHead(head_);
   if (!head) return;
   const std::string rest = std::exchange(head_, {});

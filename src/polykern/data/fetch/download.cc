@@ -1,4 +1,4 @@
-#include "polykern/data/download.h"
+#include "polykern/data/fetch/download.h"
 
 #include <algorithm>
 #include <charconv>

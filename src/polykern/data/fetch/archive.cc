@@ -1,4 +1,4 @@
-#include "polykern/data/archive.h"
+#include "polykern/data/fetch/archive.h"
 
 #include <algorithm>
 #include <filesystem>

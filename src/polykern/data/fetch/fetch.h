@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "polykern/data/archive.h"
-#include "polykern/data/download.h"
+#include "polykern/data/fetch/archive.h"
+#include "polykern/data/fetch/download.h"
 #include "polykern/data/published.h"
 
 namespace polykern {

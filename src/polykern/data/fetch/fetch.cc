@@ -1,4 +1,4 @@
-#include "polykern/data/fetch.h"
+#include "polykern/data/fetch/fetch.h"
 
 #include <algorithm>
 #include <filesystem>

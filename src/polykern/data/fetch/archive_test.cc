@@ -1,4 +1,4 @@
-#include "polykern/data/archive.h"
+#include "polykern/data/fetch/archive.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include "polykern/data/zip_writer_testing.h"
+#include "polykern/data/fetch/zip_writer_testing.h"
 #include "polykern/io/checksum.h"
 #include "polykern/io/folder_testing.h"
 

@@ -1,4 +1,4 @@
-#include "polykern/data/fetch.h"
+#include "polykern/data/fetch/fetch.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
-#include "polykern/data/loopback_testing.h"
-#include "polykern/data/zip_writer_testing.h"
+#include "polykern/data/fetch/loopback_testing.h"
+#include "polykern/data/fetch/zip_writer_testing.h"
 #include "polykern/io/checksum.h"
 #include "polykern/io/folder_testing.h"
 

@@ -1,4 +1,4 @@
-#include "polykern/data/download.h"
+#include "polykern/data/fetch/download.h"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
-#include "polykern/data/loopback_testing.h"
+#include "polykern/data/fetch/loopback_testing.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern {

@@ -1,10 +1,13 @@
+#include "polykern/net/transport/client_stream.h"
+
 #include <optional>
 #include <utility>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include "polykern/net/agent/client_stream_internal.h"
+#include "polykern/core/error.h"
+#include "polykern/net/transport/failure_words.h"
 #include "polykern/net/transport/web_socket.h"
 
 namespace polykern {
@@ -25,10 +28,6 @@ HostAndPort Split(const std::string& server) {
   std::string host = server.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return {host, server.substr(colon + 1)};
-}
-
-std::string Reason(const boost::system::error_code& error) {
-  return error == boost::asio::error::connection_refused ? "nobody listens there" : error.message();
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ class ClientStream::Session final : public Loop::Member,
 
   void Tick(Loop::Clock::time_point now) override {
     if (connection_ == nullptr && now > began_ + kConnectTime) {
-      End({Kind::kLost, "cannot connect to " + options_.server + ": nobody answers"});
+      CannotConnect(boost::asio::error::timed_out);
     }
   }
   void Drop() override {
@@ -91,6 +90,7 @@ class ClientStream::Session final : public Loop::Member,
   }
 
   void Opened(const std::string&) override {
+    opened_ = true;
     const std::string why =
         options_.judge != nullptr ? options_.judge(connection_->PeerCertificate()) : "";
     if (why.empty()) {
@@ -105,13 +105,21 @@ class ClientStream::Session final : public Loop::Member,
   void Sent() override { SendNext(); }
   void Broke(const std::string& why) override { connection_->End({Kind::kBroken, why}); }
   void Closed(const Ending& ending) override {
-    const bool lost = ending.kind == Kind::kLost;
-    End({ending.kind, lost ? options_.server + ": " + ending.reason : ending.reason});
+    if (ending.kind != Kind::kLost) return End(ending);
+    End({Kind::kLost, options_.server + ": " + ending.reason + HintAt(ending.reason)});
   }
 
  private:
   bool over() const { return handler_ == nullptr; }
   bool begun() const { return waiting_ || connection_ != nullptr; }
+
+  /// Who ends a connection before its first answer speaks another language.
+  std::string HintAt(const std::string& reason) const {
+    if (opened_ || !reason.starts_with("the connection was ")) return {};  // cut, or closed
+    return options_.tls == nullptr
+               ? "; a server with certificates needs " + ShellSpelling("certificates")
+               : "; is it a polykern server, and not " + ShellSpelling("insecure") + "?";
+  }
 
   void Connect(const tcp::resolver::results_type& found) {
     boost::asio::async_connect(
@@ -122,7 +130,7 @@ class ClientStream::Session final : public Loop::Member,
   }
 
   void CannotConnect(const boost::system::error_code& error) {
-    End({Kind::kLost, "cannot connect to " + options_.server + ": " + Reason(error)});
+    End({Kind::kLost, "cannot connect to " + options_.server + ": " + WhyNotConnected(error)});
   }
 
   void Open() {
@@ -164,6 +172,7 @@ class ClientStream::Session final : public Loop::Member,
   tcp::resolver resolver_;
   tcp::socket socket_;  // until there is a connection
   Loop::Clock::time_point began_;
+  bool opened_ = false;
   std::shared_ptr<WebSocket> connection_;
   std::optional<std::string> waiting_;
   std::optional<std::string> low_priority_;

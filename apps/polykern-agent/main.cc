@@ -1,0 +1,34 @@
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "command_line.h"
+#include "commands.h"
+#include "polykern/core/error.h"
+#include "polykern/core/text.h"
+#include "polykern/core/version.h"
+
+/// What `polykern join` does, in a small program.
+int main(int argc, char** argv) {
+  std::string what;
+  try {
+    CLI::App program;
+    program.name("polykern-agent");
+    polykern::AddJoinCommand(program, "polykern-agent");
+    program.get_subcommand("join")->set_version_flag(
+        "--version", std::string("polykern-agent ") + polykern::Version());
+    std::string typed;
+    const int code = polykern::RunCommandLine(program, {argv + 1, argv + argc}, typed);
+    std::cout.flush();
+    if (code == 0 && !std::cout) throw polykern::Error("standard output cannot be written to");
+    return code;
+  } catch (const polykern::Error& error) {
+    what = error.Spelled(polykern::ShellSpelling);
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  std::cerr << "polykern: " << polykern::Printable(what) << '\n';
+  return 1;
+}

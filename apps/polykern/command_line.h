@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace polykern {
+
+/// The command line as a user can type it again.
+std::string TypedText(const CLI::App& program, const std::vector<std::string>& arguments);
+
+/// Runs the command that the arguments name; a program with one command alone does not ask for its
+/// name. Help and version go to standard output. Returns 0, or 2 after a line on standard error
+/// that says what is wrong with the arguments; throws what the command does. `typed` is the whole
+/// command line before the command runs, with what stands in a file of --config.
+int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::string& typed);
+
+}  // namespace polykern

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polykern/net/pki/admission.h"
+#include "polykern/net/server/release_opener.h"
+
+namespace polykern {
+
+/// Where clients mask pairwise nobody takes masks off: it hands each client the keys of all others,
+/// when all have come, and sees to it that nobody is missing in a sum. Any thread may call
+/// anything.
+class PairwiseOpener final : public ReleaseOpener {
+ public:
+  /// `certificates`: the authority's folder. Throws Error if it cannot be used.
+  PairwiseOpener(const std::string& certificates, std::vector<std::string> clients);
+
+  std::string ClientsNeed() override;
+  void AddKey(const std::string& client, const std::string& mask_key) override;
+  std::string Open(Release& release, std::span<const std::string> clients) override;
+
+ private:
+  const std::vector<std::string> clients_;
+  std::mutex mutex_;  // for all that follows
+  Admission door_;
+  std::map<std::string, std::string> keys_;  // of those that have come, encoded
+  std::string roster_;                       // of all, encoded; empty: some have not come
+};
+
+}  // namespace polykern

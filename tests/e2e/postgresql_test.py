@@ -1,0 +1,119 @@
+"""A federation whose store is a PostgreSQL database: the store's contract, the simulator's bits, one clear line otherwise."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import time
+
+import pytest
+
+from database import Database, programs
+from federation import CLIENTS, POLYKERN, kill
+
+
+@pytest.fixture(scope="module")
+def database():
+    made = Database()
+    yield made
+    made.close()
+
+
+def test_it_keeps_the_contract_of_every_store(database):
+    shown = subprocess.run([os.environ["POLYKERN_NET_TEST"], "--gtest_filter=*Store*/Postgresql", "--gtest_brief=1"],
+                           env={**os.environ, "POLYKERN_POSTGRESQL": database.url()},
+                           capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stdout
+    assert int(re.search(r"(\d+) tests", shown.stdout)[1]) >= 15, shown.stdout
+
+
+def test_kills_of_the_server_change_no_bit(database, federation):
+    database.query("CREATE DATABASE kills")
+    url = database.url("kills")
+    f = federation("pof-gram", steps=60)
+    chance = random.Random(5)
+    f.serve("--store", url)
+    for k in range(CLIENTS):
+        f.join(k)
+    for n in range(5):
+        while int(database.query("SELECT coalesce(max(steps), 0) FROM polykern_state", "kills")) < 5 + 10 * n:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.02))
+        kill(f.server)
+        f.serve("--store", url)
+    f.wait()
+    f.check_predictions()
+    store = json.loads(subprocess.run([POLYKERN, "store", "show", url, "--format", "json"],
+                                      capture_output=True, text=True, check=True).stdout)
+    assert store["steps"] == 60
+    for client in store["clients"]:  # nothing is counted twice
+        assert (client["accepted"], client["answered"], client["rejected"]) == (60, 60, 0)
+
+
+def test_a_crash_of_the_database_changes_no_bit(database, federation):
+    database.query("CREATE DATABASE crash")
+    url = database.url("crash")
+    f = federation("pof-mkl")
+    f.serve("--store", url)
+    for k in range(CLIENTS):
+        f.join(k)
+    steps = 0
+    while steps < 10:
+        time.sleep(0.01)
+        steps = int(database.query("SELECT coalesce(max(steps), 0) FROM polykern_state", "crash"))
+    database.kill()
+    assert f.server.wait(30) == 1
+    assert ": the store failed (" in (f.folder / "server.log").read_text()
+    database.start()
+    assert int(database.query("SELECT max(steps) FROM polykern_state", "crash")) >= steps
+    f.serve("--store", url)
+    f.wait()
+    f.check_predictions()
+
+
+@pytest.mark.parametrize("seconds, says", [
+    (1, ": there is no store here; check the URL"),  # the one before has ended, and the database notices a moment later
+    (60, ": another process is using the store; stop it first"),
+])
+def test_one_process_writes(database, polykern, seconds, says):
+    database.query(f"CREATE DATABASE held_{seconds}")
+    url = database.url(f"held_{seconds}")
+    lock = "pg_advisory_lock(hashtext('polykern store'), hashtext(current_schema()))"
+    holder = subprocess.Popen([programs() / "psql", "-d", url, "-c", f"SELECT {lock}, pg_sleep({seconds})"],
+                              stdout=subprocess.DEVNULL)
+    held = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND granted"
+    while database.query(f"{held} AND datname = current_database()", f"held_{seconds}") == "0":
+        time.sleep(0.01)
+    outcome = polykern("store", "prune", url, "--keep-steps", 1)
+    holder.kill()
+    holder.wait()
+    assert outcome.code == 1 and says in outcome.err and outcome.err.count("\n") == 1, outcome.err
+
+
+@pytest.mark.parametrize("how, says", [
+    ("no database", "postgresql: no connection ("),
+    ("no such user", 'postgresql: no connection ('),
+    ("no store", ": there is no store here; check the URL"),
+    ("newer", "the store has version 2, this polykern knows 1; upgrade this polykern"),
+    ("no right", "the store failed (permission denied for schema public"),
+])
+def test_bad_input_gets_one_line(database, polykern, how, says):
+    name = how.replace(" ", "_")
+    url = database.url(name)
+    serve = ["serve", "--listen", "127.0.0.1:0", "--dimension", 3, "--target-range", "none", "--insecure", "--store"]
+    if how != "no database":
+        database.query(f"CREATE DATABASE {name}")
+    command = [*serve, url]
+    if how == "no such user":
+        command = [*serve, database.url(name, user="nobody_known")]
+    elif how == "no store":
+        command = ["store", "show", url]
+    elif how == "newer":
+        database.query("CREATE TABLE polykern_format(version bigint); INSERT INTO polykern_format VALUES(2)", name)
+    elif how == "no right":
+        database.query("CREATE USER reader", name)
+        command = [*serve, database.url(name, user="reader")]
+    outcome = polykern(*command)
+    assert outcome.code == 1 and outcome.out == ""
+    assert says in outcome.err and outcome.err.count("\n") == 1, outcome.err

@@ -1,0 +1,138 @@
+"""Server, helper and agent as services of systemd: what they tell it, and keys that it hands over."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from federation import JOIN, POLYKERN
+
+
+class Manager:
+    """What systemd is to a service: a socket that hears it, and a folder of credentials."""
+
+    def __init__(self, folder, name):
+        self.folder = folder / f"{name}-credentials"
+        self.folder.mkdir()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(folder / f"{name}.socket"))
+        self.socket.settimeout(20)
+        self.environment = {**os.environ, "NOTIFY_SOCKET": str(folder / f"{name}.socket"), "WATCHDOG_USEC": "400000",
+                            "CREDENTIALS_DIRECTORY": str(self.folder)}
+
+    def take(self, *paths):
+        """From where they were: only their copies among the credentials are left."""
+        for path in paths:
+            shutil.move(path, self.folder / path.name)
+
+    def hears(self, *words):
+        """Reads until a message has all of these; returns it."""
+        while True:
+            said = self.socket.recv(4096).decode().splitlines()
+            if all(any(re.fullmatch(word, line) for line in said) for word in words):
+                return said
+
+    def is_silent(self, seconds):
+        time.sleep(0.1)  # what is under way
+        self.socket.setblocking(False)
+        try:
+            while True:
+                self.socket.recv(4096)
+        except BlockingIOError:
+            pass
+        self.socket.settimeout(seconds)
+        try:
+            return not self.socket.recv(4096)
+        except TimeoutError:
+            return True
+        finally:
+            self.socket.settimeout(20)
+
+
+@pytest.fixture
+def manager(federation):
+    made = []
+
+    def make(f, name):
+        made.append(Manager(f.folder, name))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.socket.close()
+
+
+def check_watched(manager, process):
+    """Says that it works again and again; not when it stands still."""
+    for _ in range(3):
+        manager.hears("WATCHDOG=1")
+    process.send_signal(signal.SIGSTOP)
+    assert manager.is_silent(1)
+    process.send_signal(signal.SIGCONT)
+    manager.hears("WATCHDOG=1")
+
+
+def serve(f, manager, *options):
+    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--dimension", 5, "--target-range", "none", "--algorithm", f.algorithm,
+                        *f.kernels, *options], "server", stdout=subprocess.PIPE, env=manager.environment)
+    f.port = int(f.server.stdout.readline().split(":")[1])
+
+
+def test_a_server_and_an_agent_tell_how_they_are_and_take_their_keys_from_credentials(federation, manager):
+    f = federation("pof-mkl", clients=1)
+    server, agent = manager(f, "serve"), manager(f, "join")
+    server.take(f.folder / "pki/server.key")
+    client = f.folder / "pki/clients/station-0"
+    agent.take(*(client / name for name in ("ca.crt", "client.crt", "client.key", "mask.key")))
+    serve(f, server)
+    server.hears("READY=1", "STATUS=step 0, 0 clients connected")
+    check_watched(server, f.server)
+    joined = f.start(["--server", f"127.0.0.1:{f.port}"], "agent", program=JOIN, env=agent.environment, stdin=subprocess.PIPE,
+                     stdout=subprocess.PIPE)
+    agent.hears("READY=1", "STATUS=connecting")
+    server.hears("STATUS=step 0, 1 client connected")
+    check_watched(agent, joined)  # though no sample comes
+    joined.stdin.write("a,b,c,d,e,y\n0.1,0.2,0.3,0.4,0.5,0.5\n")
+    joined.stdin.flush()
+    server.hears("STATUS=step 1, 1 client connected")
+    agent.hears("STATUS=at step 1, 1 label learnt")
+    joined.stdin.close()
+    assert joined.wait(20) == 0
+    agent.hears("STOPPING=1")
+    f.server.terminate()
+    server.hears("STOPPING=1")
+    assert f.server.wait(20) == 0
+
+
+def test_a_helper_tells_how_it_is_and_takes_its_keys_from_credentials(federation, manager):
+    f = federation("pof-mkl", clients=2)
+    f.do("pki", "helper", "--host", "127.0.0.1")
+    helper = manager(f, "helper")
+    folder = f.folder / "pki/helpers/helper"
+    helper.take(folder / "helper.key", folder / "mask.key")
+    process = f.start(["helper", "--listen", "127.0.0.1:0", "--certificates", folder, "--clients", "station-0,station-1"],
+                      "helper-process", stdout=subprocess.PIPE, env=helper.environment)
+    helper.hears("READY=1", r"STATUS=listening on 127\.0\.0\.1:\d+")
+    check_watched(helper, process)
+    process.terminate()
+    helper.hears("STOPPING=1")
+    assert process.wait(20) == 0
+
+
+def test_without_keys_among_the_credentials_those_of_the_folder_are_used(federation, manager):
+    f = federation("pof-mkl", clients=1)
+    serve(f, manager(f, "serve"))
+    assert f.server.poll() is None
+
+
+def test_a_socket_that_is_not_there_does_no_harm(federation):
+    f = federation("pof-mkl", clients=1)
+    done = subprocess.run([POLYKERN, "join", "--server", "127.0.0.1:1", "--certificates", "pki/clients/station-0", "--give-up", "0.5"],
+                          cwd=f.folder, env={**os.environ, "NOTIFY_SOCKET": "/no/where", "WATCHDOG_USEC": "what"},
+                          capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1 and "no connection for 0.5 s" in done.stderr

@@ -1,0 +1,304 @@
+"""The packages in a fresh Debian (scripts/test-packages): installed, run as their units say, upgraded, removed. In this order."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+ROOT = SOURCE / "build/chroot"
+PACKAGES = SOURCE / "build/packages"
+sys.path.insert(0, str(SOURCE / "tests/e2e"))
+
+from upgrade import HALF, NAMES, STEPS, Federation, copy  # noqa: E402
+
+STATIONS = ["north", "east", "south"]
+UNITS = {"polykern-serve.service": "polykern", "polykern-helper.service": "polykern", "polykern-join@.service": "polykern-agent"}
+
+
+def do(*words, code=0, **options):
+    """In the chroot."""
+    done = subprocess.run(["/usr/sbin/chroot", ROOT, *map(str, words)], capture_output=True, text=True, timeout=600,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LANG": "C.UTF-8"}, **options)
+    assert code is None or done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+    return done
+
+
+def newest(name, architecture="amd64"):
+    """The package, as the chroot sees it."""
+    path = max(PACKAGES.glob(f"{name}_*_{architecture}.deb"), key=os.path.getmtime)
+    shutil.copy(path, ROOT / "root")
+    return f"/root/{path.name}"
+
+
+def install(*paths, **options):
+    return do("apt-get", "install", "-y", "--no-install-recommends", *paths, **options)
+
+
+def unit_of(name):
+    """Its lines, by key."""
+    keys = {}
+    for line in (ROOT / "lib/systemd/system" / name).read_text().splitlines():
+        if "=" in line and not line.startswith("#"):
+            key, value = line.split("=", 1)
+            keys.setdefault(key, []).append(value)
+    return keys
+
+
+class Started:
+    """A unit's own command, as systemd would start it: nobody's, with its folder, credentials and socket."""
+
+    def __init__(self, unit, instance=""):
+        keys = {key: [value.replace("%i", instance).replace("%S", "/var/lib") for value in values]
+                for key, values in unit_of(unit).items()}
+        name = unit.replace("@.service", f"-{instance}").replace(".service", "")
+        self.state = ROOT / "var/lib" / keys["StateDirectory"][0]
+        self.state.mkdir(parents=True, exist_ok=True)
+        credentials = ROOT / "run/credentials" / name
+        shutil.rmtree(credentials, ignore_errors=True)
+        credentials.mkdir(parents=True)
+        for each in keys["LoadCredential"]:
+            file, path = each.split(":")
+            shutil.copy(ROOT / path.lstrip("/"), credentials / file)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        (ROOT / f"run/{name}.socket").unlink(missing_ok=True)
+        self.socket.bind(str(ROOT / f"run/{name}.socket"))
+        self.socket.settimeout(30)
+        (ROOT / f"run/{name}.socket").chmod(0o777)
+        nobody = 65534
+        for path in (self.state, credentials, *credentials.iterdir(), *self.state.iterdir()):
+            os.chown(path, nobody, nobody)
+        self.log = open(self.state.parent / f"{name}.log", "a+")
+        command = f"cd {keys['WorkingDirectory'][0]} && exec {keys['ExecStart'][0]}"
+        self.process = subprocess.Popen(
+            ["/usr/sbin/chroot", f"--userspec={nobody}:{nobody}", ROOT, "/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=self.log,
+            stderr=self.log, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": f"/run/{name}.socket", "WATCHDOG_USEC": "1000000",
+                                  "CREDENTIALS_DIRECTORY": f"/run/credentials/{name}"})
+
+    def hears(self, word):
+        while word not in self.socket.recv(4096).decode().splitlines():
+            pass
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def stop(self):
+        self.process.terminate()
+        code = self.process.wait(30)
+        self.socket.close()
+        return code
+
+
+@pytest.fixture
+def start():
+    started = []
+
+    def make(*arguments):
+        started.append(Started(*arguments))
+        return started[-1]
+
+    yield make
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        one.log.close()
+
+
+def test_apt_installs_program_and_agent_without_compiler_or_node():
+    do("apt-get", "update")
+    install(newest("polykern"), newest("polykern-agent"))
+    for tool in ("g++", "gcc", "node", "npm", "python3"):
+        assert do("which", tool, code=None).returncode != 0, tool
+    assert do("polykern", "--version").stdout.startswith("polykern ")
+    assert do("polykern-agent", "--version").stdout.startswith("polykern-agent ")
+
+
+def test_the_agent_is_small():
+    files = do("dpkg", "-L", "polykern-agent").stdout.splitlines()
+    size = sum((ROOT / file.lstrip("/")).lstat().st_size for file in files if not (ROOT / file.lstrip("/")).is_dir())
+    print(f"the agent's own files: {size / 1e6:.1f} MB")
+    assert size <= 12e6
+
+
+def test_man_pages_and_completion_say_what_there_is():
+    pages = [file for file in do("dpkg", "-L", "polykern").stdout.splitlines() if "/man1/" in file]
+    assert len(pages) == 13
+    # The minimal image leaves man pages out, so from the package.
+    page = subprocess.run(f"dpkg-deb --fsys-tarfile {max(PACKAGES.glob('polykern_*_amd64.deb'), key=os.path.getmtime)} | "
+                          "tar -xO ./usr/share/man/man1/polykern-serve.1.gz | gunzip", shell=True, capture_output=True, text=True).stdout
+    assert ".TH" in page and "target\\-range" in page and "\\-\\-listen" in page
+    script = ("source /usr/share/bash-completion/completions/polykern; COMP_WORDS=(polykern {0}); COMP_CWORD={1}; _polykern polykern; "
+              "echo ${{COMPREPLY[@]}}")
+    for words, at, offered in [("se", 1, "serve"), ("pki re", 2, "revoke"), ("serve --target-r", 2, "--target-range")]:
+        assert offered in do("bash", "-c", script.format(words, at)).stdout.split()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_are_right_and_closed(unit):
+    install("systemd")
+    folder = ROOT / "lib/systemd/system"
+    instance = unit.replace("@", "@north")
+    shutil.copy(folder / unit, ROOT / "etc/systemd/system" / instance)
+    checked = do("systemd-analyze", "verify", "--man=no", f"/etc/systemd/system/{instance}", code=None)
+    assert checked.returncode == 0 and "polykern" not in checked.stderr, checked.stderr
+    judged = do("systemd-analyze", "security", "--offline=true", "--no-pager", f"/etc/systemd/system/{instance}")
+    (ROOT / "etc/systemd/system" / instance).unlink()
+    exposure = float(re.search(r"exposure level for \S+: ([\d.]+)", judged.stdout)[1])
+    print(f"{unit}: exposure {exposure}")
+    assert exposure <= 3.0
+    keys = unit_of(unit)
+    assert keys["Type"] == ["notify"] and keys["Restart"] == ["on-failure"] and keys["WatchdogSec"] == ["60"] and keys["LoadCredential"]
+
+
+def make_federation(port):
+    """As an administrator does: certificates, configuration; samples of the simulator, and what it predicts."""
+    etc = ROOT / "etc/polykern"
+    do("polykern", "pki", "init", "--dir", "/root/pki", "--server", "127.0.0.1")
+    (etc / "pki").mkdir(mode=0o755)
+    (etc / "join").mkdir(mode=0o755)
+    for file in ("ca.crt", "ca.crl", "server.crt", "server.key"):
+        shutil.copy(ROOT / "root/pki" / file, etc / "pki" / file)
+        (etc / "pki" / file).chmod(0o600 if file.endswith("key") else 0o644)
+    with open(etc / "serve.toml", "a") as config:
+        config.write('dimension = 5\ntarget-range = "none"\nseed = 11\nsteps = 40\nalgorithm = "pof-mkl"\nkernels = 12\nfeatures = 8\n'
+                     f'kernels-per-upload = 5\nclients = {json.dumps(STATIONS)}\n')
+    text = (etc / "serve.toml").read_text()
+    (etc / "serve.toml").write_text(text.replace("0.0.0.0:7433", f"127.0.0.1:{port}"))
+    fleet = ROOT / "root/fleet"
+    fleet.mkdir()
+    subprocess.run([os.environ["POLYKERN_FLEET"], fleet, "pof-mkl", str(len(STATIONS)), "40", "5", "11", "12", "8", "5"], check=True)
+    example = subprocess.run(f"dpkg-deb --fsys-tarfile {max(PACKAGES.glob('polykern-agent_*_amd64.deb'), key=os.path.getmtime)} | "
+                             "tar -xO ./usr/share/doc/polykern-agent/examples/join.toml", shell=True, capture_output=True, text=True).stdout
+    for k, name in enumerate(STATIONS):
+        do("polykern", "pki", "issue", "--dir", "/root/pki", name, "--out", f"/etc/polykern/join/{name}")
+        state = ROOT / "var/lib/polykern-join" / name
+        state.mkdir(parents=True)
+        shutil.copy(fleet / f"{k}.csv", state / "samples.csv")
+        (etc / f"join/{name}.toml").write_text(example.replace("learn.example.org:7433", f"127.0.0.1:{port}")
+                                               .replace("tcp://127.0.0.1:5000", "samples.csv"))
+    return [[float(line) for line in (fleet / f"{k}.txt").read_text().split()] for k in range(len(STATIONS))]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return one.getsockname()[1]
+
+
+def test_three_stations_under_the_units_commands_have_the_simulators_bits(start):
+    expected = make_federation(free_port())
+    server = start("polykern-serve.service")
+    server.hears("READY=1")
+    stations = [start("polykern-join@.service", name) for name in STATIONS]
+    for station in stations:
+        station.hears("READY=1")
+    server.hears("WATCHDOG=1")
+    for station in stations:
+        assert station.process.wait(120) == 0, station.said()
+        assert "joined: at step" in station.said()
+        made = [json.loads(line) for line in (station.state / "predictions.jsonl").read_text().splitlines()]
+        assert [p["prediction"] for p in made] == expected[stations.index(station)]
+    assert server.stop() == 0
+    assert "stopped at step 40: 120 updates counted" in server.said()
+
+
+def test_mistakes_get_one_line(start):
+    """In the journal; a bad configuration, a missing key, no permission, a busy port."""
+    config = ROOT / "etc/polykern/serve.toml"
+    good = config.read_text()
+
+    def said(words):
+        one = start("polykern-serve.service")
+        code = one.process.wait(30)
+        lines = one.said().splitlines()
+        assert code in (1, 2) and re.search(words, lines[-1]), lines
+        return one
+
+    config.write_text(good.replace("listen =", "lissten ="))
+    said(r"serve\.toml, line \d+.*lissten.*listen")
+    config.write_text("[serve\n" + good)
+    said(r"serve\.toml, line 1")
+    config.write_text(good)
+    with socket.create_server(("127.0.0.1", int(re.search(r"127\.0\.0\.1:(\d+)", good)[1]))):
+        said("cannot listen")
+    config.chmod(0o600)
+    said(r"serve\.toml")
+    config.chmod(0o644)
+    (ROOT / "etc/polykern/pki/ca.crt").rename(ROOT / "etc/polykern/pki/ca.hidden")
+    said("there is no authority here")
+    (ROOT / "etc/polykern/pki/ca.hidden").rename(ROOT / "etc/polykern/pki/ca.crt")
+    if list(PACKAGES.glob("polykern_*_arm64.deb")):
+        done = install(newest("polykern", "arm64"), code=None)
+        assert done.returncode != 0 and "arm64" in done.stdout + done.stderr
+
+
+def program(name):
+    """A file that runs the chroot's program, in the folder of what an older program left."""
+    path = SOURCE / "build/chroot-polykern"
+    path.write_text(f'#!/bin/sh\nexec /usr/sbin/chroot {ROOT} /bin/sh -c \'cd /var/lib/{name} && exec polykern "$@"\' sh "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_an_older_store_resumes_and_an_upgrade_in_place_changes_no_bit():
+    folder = ROOT / "var/lib/left"
+    expected = copy("pof-mkl", folder)
+    version = do("dpkg-query", "-W", "-f", "${Version}", "polykern").stdout
+    f = Federation(folder, program("left"))
+    middle = (HALF + STEPS) // 2
+    try:
+        assert f"step {HALF}, {len(NAMES)} clients" in f.serve("--clients", ",".join(NAMES), "--steps", str(middle))
+        for k in range(len(NAMES)):
+            f.join(k)
+        until = time.time() + 60
+        while f.store("show")["steps"] < middle:
+            assert time.time() < until
+            time.sleep(0.1)
+        f.close()
+        subprocess.run([SOURCE / "scripts/package", "--version", f"{version}.1", "amd64"], check=True)
+        before = (ROOT / "etc/polykern/serve.toml").read_text()
+        install(newest("polykern"), newest("polykern-agent"))
+        assert do("dpkg-query", "-W", "-f", "${Version}", "polykern").stdout == f"{version}.1"
+        assert (ROOT / "etc/polykern/serve.toml").read_text() == before
+        f = Federation(folder, program("left"))
+        assert f"step {middle}, {len(NAMES)} clients" in f.serve("--clients", ",".join(NAMES), "--steps", str(STEPS))
+        for k in range(len(NAMES)):
+            f.join(k)
+        f.wait()
+        for made in PACKAGES.glob(f"*_{version}.1_amd64.deb"):
+            made.unlink()
+        for k in range(len(NAMES)):
+            last = {line: value for line, _, value in f.predictions(k)}
+            whole = {n + 2: p for n, p in enumerate(expected["predictions"][k])}
+            assert last.items() <= whole.items() and max(last) == max(whole)
+        assert f.store("export")["state"] == expected["state"]
+    finally:
+        f.close()
+
+
+def test_the_python_package_works():
+    install(newest("python3-polykern"))
+    assert do("python3", "-c", "import polykern as pk; fleet = pk.load('synthetic', clients=4, steps=20); "
+              "bank = pk.KernelBank.rbf(dimension=8, features=4, bandwidths=[1.0], seed=0); "
+              "print(pk.simulate(fleet.X, fleet.Y, pk.PofMkl(bank, kernels_per_upload=1)).fingerprint)").stdout.strip()
+
+
+def test_packages_are_removed_without_a_trace_but_configuration_and_state():
+    do("apt-get", "remove", "-y", "polykern", "polykern-agent")
+    assert (ROOT / "etc/polykern/serve.toml").exists() and not (ROOT / "usr/bin/polykern").exists()
+    install(newest("polykern"))
+    do("polykern", "--version")
+
+
+def test_lintian_finds_no_error():
+    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error", *map(str, PACKAGES.glob("*.deb"))], capture_output=True, text=True)
+    print(done.stdout)
+    assert done.returncode == 0 and "E: " not in done.stdout, done.stdout
