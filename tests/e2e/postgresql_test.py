@@ -1,5 +1,6 @@
 """A federation whose store is a PostgreSQL database: the store's contract, the simulator's bits, one clear line otherwise."""
 
+import contextlib
 import json
 import os
 import random
@@ -72,23 +73,36 @@ def test_a_crash_of_the_database_changes_no_bit(database, federation):
     f.check_predictions()
 
 
-@pytest.mark.parametrize("seconds, says", [
-    (1, ": there is no store here; check the URL"),  # the one before has ended, and the database notices a moment later
-    (60, ": another process is using the store; stop it first"),
-])
-def test_one_process_writes(database, polykern, seconds, says):
-    database.query(f"CREATE DATABASE held_{seconds}")
-    url = database.url(f"held_{seconds}")
+SERVE = ["serve", "--listen", "127.0.0.1:0", "--dimension", 3, "--target-range", "none", "--insecure", "--store"]
+NEWER = "CREATE TABLE polykern_format(version bigint); INSERT INTO polykern_format VALUES(2)"
+
+
+@contextlib.contextmanager
+def lock_held(database, name, seconds):
+    """Another process has the lock of the store in a new database, for so long."""
+    database.query(f"CREATE DATABASE {name}")
     lock = "pg_advisory_lock(hashtext('polykern store'), hashtext(current_schema()))"
-    holder = subprocess.Popen([programs() / "psql", "-d", url, "-c", f"SELECT {lock}, pg_sleep({seconds})"],
-                              stdout=subprocess.DEVNULL)
+    holder = subprocess.Popen([programs() / "psql", "-d", database.url(name), "-c", f"SELECT {lock}, pg_sleep({seconds})"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     held = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE locktype = 'advisory' AND granted"
-    while database.query(f"{held} AND datname = current_database()", f"held_{seconds}") == "0":
+    while database.query(f"{held} AND datname = current_database()", name) == "0":
         time.sleep(0.01)
-    outcome = polykern("store", "prune", url, "--keep-steps", 1)
+    yield database.url(name)
     holder.kill()
     holder.wait()
-    assert outcome.code == 1 and says in outcome.err and outcome.err.count("\n") == 1, outcome.err
+
+
+def test_a_second_writer_is_refused(database, polykern):
+    with lock_held(database, "in_use", 60) as url:
+        outcome = polykern(*SERVE, url)
+    assert outcome.code == 1 and outcome.err.count("\n") == 1
+    assert outcome.err.endswith(": another process is using the store; stop it first\n")
+
+
+def test_it_waits_for_a_writer_that_has_just_ended(database, federation):
+    """The database may notice a moment later that it has."""
+    with lock_held(database, "just_ended", 1) as url:
+        federation("pof-mkl").serve("--store", url)
 
 
 @pytest.mark.parametrize("how, says", [
@@ -101,19 +115,18 @@ def test_one_process_writes(database, polykern, seconds, says):
 def test_bad_input_gets_one_line(database, polykern, how, says):
     name = how.replace(" ", "_")
     url = database.url(name)
-    serve = ["serve", "--listen", "127.0.0.1:0", "--dimension", 3, "--target-range", "none", "--insecure", "--store"]
     if how != "no database":
         database.query(f"CREATE DATABASE {name}")
-    command = [*serve, url]
+    command = [*SERVE, url]
     if how == "no such user":
-        command = [*serve, database.url(name, user="nobody_known")]
+        command = [*SERVE, database.url(name, user="nobody_known")]
     elif how == "no store":
         command = ["store", "show", url]
     elif how == "newer":
-        database.query("CREATE TABLE polykern_format(version bigint); INSERT INTO polykern_format VALUES(2)", name)
+        database.query(NEWER, name)
     elif how == "no right":
         database.query("CREATE USER reader", name)
-        command = [*serve, database.url(name, user="reader")]
+        command = [*SERVE, database.url(name, user="reader")]
     outcome = polykern(*command)
     assert outcome.code == 1 and outcome.out == ""
     assert says in outcome.err and outcome.err.count("\n") == 1, outcome.err

@@ -138,6 +138,7 @@ void CheckCounts(const ModelShape& shape, const Updates& updates, std::size_t c)
 
 std::size_t Updates::NumbersOf(const ModelShape& shape, std::size_t c) const {
   std::size_t numbers = shape.losses_per_update;
+  if (shape.sums.empty()) return numbers + BlocksOf(c).size() * shape.width;
   for (const std::uint32_t block : BlocksOf(c)) numbers += shape.NumbersOf(block);
   return numbers;
 }

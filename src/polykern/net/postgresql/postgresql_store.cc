@@ -197,8 +197,8 @@ class PostgresqlStore final : public Store {
     return static_cast<std::uint64_t>(connection_.Number(sql));
   }
 
-  /// Held until the connection ends, also when this process is killed: one writer of a schema. The database may notice a
-  /// moment later that the one before has ended, so this waits a little.
+  /// Held until the connection ends, also when this process is killed: one writer of a schema. The
+  /// database may notice a moment later that the one before has ended, so this waits a little.
   void Lock() {
     connection_.Run("SET lock_timeout = '3s'");
     connection_.Run(
