@@ -21,6 +21,9 @@ void AddBenchCommand(CLI::App& program);
 void AddDataCommand(CLI::App& program);
 void AddDataScanCommand(CLI::App& data);
 
+/// All that follow.
+void AddFederationCommands(CLI::App& program);
+
 /// pki init, issue, revoke and list.
 void AddPkiCommand(CLI::App& program);
 

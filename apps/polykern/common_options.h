@@ -1,8 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -20,12 +18,5 @@ CLI::Validator AnyNumber();
 
 /// --config, which ExpandConfigFile has replaced before the parser sees it: here for --help.
 void AddConfigOption(CLI::App& command);
-
-/// --server; HOST alone means HOST:7433.
-CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help);
-
-/// --keepalive, in seconds.
-CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds);
-std::chrono::milliseconds Milliseconds(double seconds);
 
 }  // namespace polykern

@@ -42,13 +42,7 @@ void AddCommands(CLI::App& program, const std::string& typed, polykern::Communic
   polykern::AddReproduceCommand(program, typed, ranks);
   polykern::AddReportCommand(program);
   polykern::AddDataCommand(program);
-  polykern::AddServeCommand(program);
-  polykern::AddJoinCommand(program);
-  polykern::AddStatusCommand(program);
-  polykern::AddHelperCommand(program);
-  polykern::AddLoadCommand(program);
-  polykern::AddPkiCommand(program);
-  polykern::AddStoreCommand(program);
+  polykern::AddFederationCommands(program);
   polykern::AddBenchCommand(program);
 }
 

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "common_options.h"
 #include "console.h"
+#include "federation/federation_options.h"
 #include "federation/join_session.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"

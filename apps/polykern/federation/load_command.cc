@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/io/files.h"

@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"

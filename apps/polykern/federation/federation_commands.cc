@@ -1,0 +1,15 @@
+#include "commands.h"
+
+namespace polykern {
+
+void AddFederationCommands(CLI::App& program) {
+  AddServeCommand(program);
+  AddJoinCommand(program);
+  AddStatusCommand(program);
+  AddHelperCommand(program);
+  AddLoadCommand(program);
+  AddPkiCommand(program);
+  AddStoreCommand(program);
+}
+
+}  // namespace polykern
