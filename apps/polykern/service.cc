@@ -96,7 +96,7 @@ void Service::Tell(const std::string& text) const {
 
 std::string CredentialsWith(const std::string& file) {
   const std::string folder = Environment("CREDENTIALS_DIRECTORY");
-  return !folder.empty() && FileExists(folder + "/" + file) ? folder : "";
+  return !folder.empty() && HasText(folder + "/" + file) ? folder : "";
 }
 
 }  // namespace polykern

@@ -39,6 +39,7 @@ class Service {
 };
 
 /// The folder of a service's credentials ($CREDENTIALS_DIRECTORY) if it has this file; else empty.
+/// A unit puts an empty line in place of one that is missing.
 std::string CredentialsWith(const std::string& file);
 
 }  // namespace polykern

@@ -41,7 +41,8 @@ def test_its_command_line_has_no_command(polykern):
     assert wrong.stderr == 'polykern: not expected: --sever x; did you mean "--server"? (see: polykern-agent --help)\n'
     lacking = run()
     assert lacking.returncode == 1
-    assert lacking.stderr == "polykern: --certificates is needed: the folder that `polykern pki issue` made\n"
+    assert lacking.stderr == ("polykern: --certificates is needed: the folder that `polykern pki issue` made; a service's is "
+                              "/etc/polykern/join/NAME\n")
 
 
 def test_it_links_what_an_agent_needs():

@@ -1,5 +1,6 @@
 """The packages in a fresh Debian (scripts/test-packages): installed, run as their units say, upgraded, removed. In this order."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -55,7 +56,7 @@ def unit_of(name):
 class Started:
     """A unit's own command, as systemd would start it: nobody's, with its folder, credentials and socket."""
 
-    def __init__(self, unit, instance=""):
+    def __init__(self, unit, instance="", emulator=""):
         keys = {key: [value.replace("%i", instance).replace("%S", "/var/lib") for value in values]
                 for key, values in unit_of(unit).items()}
         name = unit.replace("@.service", f"-{instance}").replace(".service", "")
@@ -64,9 +65,13 @@ class Started:
         credentials = ROOT / "run/credentials" / name
         shutil.rmtree(credentials, ignore_errors=True)
         credentials.mkdir(parents=True)
+        defaults = dict(each.split(":", 1) for each in keys["SetCredential"])
         for each in keys["LoadCredential"]:
             file, path = each.split(":")
-            shutil.copy(ROOT / path.lstrip("/"), credentials / file)
+            if (ROOT / path.lstrip("/")).exists():
+                shutil.copy(ROOT / path.lstrip("/"), credentials / file)
+            else:
+                (credentials / file).write_text(defaults[file].replace("\\n", "\n"))
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         (ROOT / f"run/{name}.socket").unlink(missing_ok=True)
         self.socket.bind(str(ROOT / f"run/{name}.socket"))
@@ -76,7 +81,7 @@ class Started:
         for path in (self.state, credentials, *credentials.iterdir(), *self.state.iterdir()):
             os.chown(path, nobody, nobody)
         self.log = open(self.state.parent / f"{name}.log", "a+")
-        command = f"cd {keys['WorkingDirectory'][0]} && exec {keys['ExecStart'][0]}"
+        command = f"cd {keys['WorkingDirectory'][0]} && exec {emulator} {keys['ExecStart'][0]}"
         self.process = subprocess.Popen(
             ["/usr/sbin/chroot", f"--userspec={nobody}:{nobody}", ROOT, "/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=self.log,
             stderr=self.log, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": f"/run/{name}.socket", "WATCHDOG_USEC": "1000000",
@@ -113,6 +118,28 @@ def start():
         one.log.close()
 
 
+def test_the_containers_steps_install_the_program():
+    """Those of packaging/Containerfile, without a container."""
+    steps = re.sub(r"\\\n", "", (SOURCE / "packaging/Containerfile").read_text())
+    steps = [line.split(" ", 1) for line in steps.splitlines() if re.match("[A-Z]+ ", line)]
+    user = entry = ""
+    for word, what in steps:
+        if word == "COPY":
+            pattern, place = what.split()
+            assert pattern == "polykern_*.deb"
+            for package in (newest("polykern"), newest("polykern", "arm64")):
+                shutil.copy(ROOT / package.lstrip("/"), ROOT / place.lstrip("/"))
+        elif word == "RUN":
+            do("/bin/sh", "-c", what)
+        elif word == "USER":
+            user = what
+        elif word == "ENTRYPOINT":
+            entry = json.loads(what)[0]
+    done = subprocess.run(["/usr/sbin/chroot", f"--userspec={user}", ROOT, entry, "--version"], capture_output=True, text=True)
+    assert done.stdout.startswith("polykern "), done.stderr
+    assert not list((ROOT / "tmp").glob("*.deb"))
+
+
 def test_apt_installs_program_and_agent_without_compiler_or_node():
     do("apt-get", "update")
     install(newest("polykern"), newest("polykern-agent"))
@@ -132,9 +159,7 @@ def test_the_agent_is_small():
 def test_man_pages_and_completion_say_what_there_is():
     pages = [file for file in do("dpkg", "-L", "polykern").stdout.splitlines() if "/man1/" in file]
     assert len(pages) == 13
-    # The minimal image leaves man pages out, so from the package.
-    page = subprocess.run(f"dpkg-deb --fsys-tarfile {max(PACKAGES.glob('polykern_*_amd64.deb'), key=os.path.getmtime)} | "
-                          "tar -xO ./usr/share/man/man1/polykern-serve.1.gz | gunzip", shell=True, capture_output=True, text=True).stdout
+    page = gzip.decompress((ROOT / "usr/share/man/man1/polykern-serve.1.gz").read_bytes()).decode()
     assert ".TH" in page and "target\\-range" in page and "\\-\\-listen" in page
     script = ("source /usr/share/bash-completion/completions/polykern; COMP_WORDS=(polykern {0}); COMP_CWORD={1}; _polykern polykern; "
               "echo ${{COMPREPLY[@]}}")
@@ -159,15 +184,21 @@ def test_units_are_right_and_closed(unit):
     assert keys["Type"] == ["notify"] and keys["Restart"] == ["on-failure"] and keys["WatchdogSec"] == ["60"] and keys["LoadCredential"]
 
 
+def follow(file, folder, called="station-1"):
+    """The commands of docs/operations.md that put certificates and configuration in their places, in a folder; those which name `file`."""
+    services = (SOURCE / "docs/operations.md").read_text().split("\n## Services\n")[1].split("\n## ")[0]
+    paragraph = next(part for part in services.split("\n\n") if part.startswith("    ") and f"editor {file} " in part + " ")
+    commands = re.findall(r"^    ((?:cp|install) .*)", paragraph, re.M)
+    assert commands
+    for command in commands:
+        do("/bin/sh", "-c", f"cd {folder} && {command.replace('station-1', called)}")
+
+
 def make_federation(port):
     """As an administrator does: certificates, configuration; samples of the simulator, and what it predicts."""
     etc = ROOT / "etc/polykern"
     do("polykern", "pki", "init", "--dir", "/root/pki", "--server", "127.0.0.1")
-    (etc / "pki").mkdir(mode=0o755)
-    (etc / "join").mkdir(mode=0o755)
-    for file in ("ca.crt", "ca.crl", "server.crt", "server.key"):
-        shutil.copy(ROOT / "root/pki" / file, etc / "pki" / file)
-        (etc / "pki" / file).chmod(0o600 if file.endswith("key") else 0o644)
+    follow("/etc/polykern/serve.toml", "/root")
     with open(etc / "serve.toml", "a") as config:
         config.write('dimension = 5\ntarget-range = "none"\nseed = 11\nsteps = 40\nalgorithm = "pof-mkl"\nkernels = 12\nfeatures = 8\n'
                      f'kernels-per-upload = 5\nclients = {json.dumps(STATIONS)}\n')
@@ -176,15 +207,15 @@ def make_federation(port):
     fleet = ROOT / "root/fleet"
     fleet.mkdir()
     subprocess.run([os.environ["POLYKERN_FLEET"], fleet, "pof-mkl", str(len(STATIONS)), "40", "5", "11", "12", "8", "5"], check=True)
-    example = subprocess.run(f"dpkg-deb --fsys-tarfile {max(PACKAGES.glob('polykern-agent_*_amd64.deb'), key=os.path.getmtime)} | "
-                             "tar -xO ./usr/share/doc/polykern-agent/examples/join.toml", shell=True, capture_output=True, text=True).stdout
     for k, name in enumerate(STATIONS):
-        do("polykern", "pki", "issue", "--dir", "/root/pki", name, "--out", f"/etc/polykern/join/{name}")
+        do("polykern", "pki", "issue", "--dir", "/root/pki", name)
+        follow("/etc/polykern/join/station-1.toml", "/root/pki/clients", name)
         state = ROOT / "var/lib/polykern-join" / name
         state.mkdir(parents=True)
         shutil.copy(fleet / f"{k}.csv", state / "samples.csv")
-        (etc / f"join/{name}.toml").write_text(example.replace("learn.example.org:7433", f"127.0.0.1:{port}")
-                                               .replace("tcp://127.0.0.1:5000", "samples.csv"))
+        config = etc / f"join/{name}.toml"
+        config.write_text(config.read_text().replace("learn.example.org:7433", f"127.0.0.1:{port}")
+                          .replace("tcp://127.0.0.1:5000", "samples.csv"))
     return [[float(line) for line in (fleet / f"{k}.txt").read_text().split()] for k in range(len(STATIONS))]
 
 
@@ -193,11 +224,19 @@ def free_port():
         return one.getsockname()[1]
 
 
-def test_three_stations_under_the_units_commands_have_the_simulators_bits(start):
-    expected = make_federation(free_port())
+@pytest.fixture(scope="module")
+def expected():
+    return make_federation(free_port())
+
+
+def check_three_stations(start, expected, *emulator):
+    """Under the units' own commands, from the first step."""
+    for state in [ROOT / "var/lib/polykern-serve", *(ROOT / "var/lib/polykern-join").iterdir()]:
+        for file in ("store.db", "store.db-wal", "store.db-shm", "state", "predictions.jsonl"):
+            (state / file).unlink(missing_ok=True)
     server = start("polykern-serve.service")
     server.hears("READY=1")
-    stations = [start("polykern-join@.service", name) for name in STATIONS]
+    stations = [start("polykern-join@.service", name, *emulator) for name in STATIONS]
     for station in stations:
         station.hears("READY=1")
     server.hears("WATCHDOG=1")
@@ -210,7 +249,43 @@ def test_three_stations_under_the_units_commands_have_the_simulators_bits(start)
     assert "stopped at step 40: 120 updates counted" in server.said()
 
 
-def test_mistakes_get_one_line(start):
+def test_three_stations_under_the_units_commands_have_the_simulators_bits(start, expected):
+    check_three_stations(start, expected)
+
+
+@pytest.mark.parametrize("unit, instance, file, words", [
+    ("polykern-serve.service", "", "serve.toml", "serve.toml: there is no such file"),
+    ("polykern-serve.service", "", "pki/server.key", "/etc/polykern/pki/server.key: there is no such file"),
+    ("polykern-join@.service", "north", "join/north.toml", "north.toml: there is no such file"),
+    ("polykern-join@.service", "north", "join/north", "--certificates is needed: .*/etc/polykern/join/NAME"),
+    ("polykern-helper.service", "", "helper/helper.key", "/etc/polykern/helper/helper.key: there is no such file"),
+])
+def test_a_unit_that_lacks_a_file_says_which(start, expected, unit, instance, file, words):
+    """A half-installed one."""
+    etc = ROOT / "etc/polykern"
+    if "helper" in file:
+        do("polykern", "pki", "helper", "--dir", "/root/pki", "--host", "127.0.0.1")
+        follow("/etc/polykern/helper.toml", "/root/pki/helpers")
+        (etc / "helper.toml").write_text((etc / "helper.toml").read_text() + 'clients = ["north", "south"]\n')
+    (etc / file).rename(etc / "hidden")
+    try:
+        one = start(unit, instance)
+        assert one.process.wait(30) in (1, 2)
+        assert re.search(words, one.said().splitlines()[-1]), one.said()
+    finally:
+        (etc / "hidden").rename(etc / file)
+
+
+def test_a_client_from_before_there_were_mask_keys_needs_none(start, expected):
+    key = ROOT / "etc/polykern/join/north/mask.key"
+    key.rename(key.with_suffix(".hidden"))
+    try:
+        check_three_stations(start, expected)
+    finally:
+        key.with_suffix(".hidden").rename(key)
+
+
+def test_mistakes_get_one_line(start, expected):
     """In the journal; a bad configuration, a missing key, no permission, a busy port."""
     config = ROOT / "etc/polykern/serve.toml"
     good = config.read_text()
@@ -235,9 +310,8 @@ def test_mistakes_get_one_line(start):
     (ROOT / "etc/polykern/pki/ca.crt").rename(ROOT / "etc/polykern/pki/ca.hidden")
     said("there is no authority here")
     (ROOT / "etc/polykern/pki/ca.hidden").rename(ROOT / "etc/polykern/pki/ca.crt")
-    if list(PACKAGES.glob("polykern_*_arm64.deb")):
-        done = install(newest("polykern", "arm64"), code=None)
-        assert done.returncode != 0 and "arm64" in done.stdout + done.stderr
+    done = install(newest("polykern", "arm64"), code=None)
+    assert done.returncode != 0 and "arm64" in done.stdout + done.stderr
 
 
 def program(name):
@@ -289,6 +363,22 @@ def test_the_python_package_works():
     assert do("python3", "-c", "import polykern as pk; fleet = pk.load('synthetic', clients=4, steps=20); "
               "bank = pk.KernelBank.rbf(dimension=8, features=4, bandwidths=[1.0], seed=0); "
               "print(pk.simulate(fleet.X, fleet.Y, pk.PofMkl(bank, kernels_per_upload=1)).fingerprint)").stdout.strip()
+
+
+def test_arm64_packages_install_and_their_agents_have_the_simulators_bits(start, expected):
+    """In place of amd64's, with Debian's own libraries, under qemu; and all four on a machine that is arm64's alone, of which apt
+    says what it would do."""
+    do("dpkg", "--add-architecture", "arm64")
+    do("apt-get", "update")
+    alone = ["-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "Dir::State::status=/dev/null"]
+    names = ["polykern", "polykern-agent", "libpolykern-dev", "python3-polykern"]
+    said = install("--simulate", *alone, *(newest(name, "arm64") for name in names)).stdout
+    assert all(f"Inst {name} " in said for name in names), said
+    install(newest("polykern-agent", "arm64"))
+    emulator = shutil.which("qemu-aarch64-static")
+    shutil.copy(emulator, ROOT / "usr/local/bin")
+    assert do(pathlib.Path(emulator).name, "/usr/bin/polykern-agent", "--version").stdout.startswith("polykern-agent ")
+    check_three_stations(start, expected, f"/usr/local/bin/{pathlib.Path(emulator).name}")
 
 
 def test_packages_are_removed_without_a_trace_but_configuration_and_state():

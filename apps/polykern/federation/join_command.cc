@@ -82,7 +82,9 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
       o->agent.link.certificates = CredentialsWith("client.crt");
     }
     if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
-      throw Error("--certificates is needed: the folder that `polykern pki issue` made");
+      throw Error(
+          "--certificates is needed: the folder that `polykern pki issue` made; a service's "
+          "is /etc/polykern/join/NAME");
     }
     if (!o->agent.link.insecure) WarnOfOpenKeys({o->agent.link.certificates + "/client.key"});
     const std::shared_ptr<std::istream> input = OpenInput(o->input);

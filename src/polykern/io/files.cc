@@ -97,6 +97,10 @@ bool FileExists(const std::string& path) {
   return false;
 }
 
+bool HasText(const std::string& path) {
+  return FileExists(path) && ReadWholeFile(path) != "\n";
+}
+
 void MakePrivateFolder(const std::string& path) {
   std::error_code error;
   const fs::path above = fs::path(path).parent_path();

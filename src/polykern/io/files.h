@@ -47,6 +47,10 @@ std::string WhoElseReads(const std::string& path);
 /// A link counts, wherever it points.
 bool FileExists(const std::string& path);
 
+/// There is such a file, with more in it than an empty line, which is what a service's unit has in
+/// place of a credential that is missing.
+bool HasText(const std::string& path);
+
 /// Makes a folder, and those above it; it alone is closed to everybody but its owner.
 void MakePrivateFolder(const std::string& path);
 

@@ -166,6 +166,13 @@ TEST(FileExists, SeesFilesFoldersAndLinksToNowhere) {
   EXPECT_TRUE(FileExists(folder.At("link")));
 }
 
+TEST(HasText, IsNotSaidOfAnEmptyLine) {
+  const TestFolder folder;
+  EXPECT_FALSE(HasText(folder.At("a")));
+  EXPECT_FALSE(HasText(folder.Write("a", "\n")));
+  EXPECT_TRUE(HasText(folder.Write("a", "a\n")));
+}
+
 TEST(MakePrivateFolder, ClosesItAloneToOthers) {
   const TestFolder folder;
   const mode_t before = umask(0022);

@@ -19,9 +19,9 @@ namespace {
 ClientIdentity TextsIn(const std::filesystem::path& folder, const std::filesystem::path& keys,
                        const std::string& whose) {
   const auto text = [](const std::filesystem::path& path) { return ReadWholeFile(path.string()); };
-  const bool masks = FileExists((keys / "mask.key").string());
+  const std::string mask_key = (keys / "mask.key").string();
   return {text(folder / "ca.crt"), text(folder / (whose + ".crt")), text(keys / (whose + ".key")),
-          masks ? text(keys / "mask.key") : ""};
+          HasText(mask_key) ? text(mask_key) : ""};
 }
 
 /// `command`: what makes such a folder for NAME.
@@ -40,8 +40,7 @@ ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::file
     throw Error(path + ": expired on " + DateText(facts.valid.until) + "; get a new one with `" +
                 command + facts.name + " " + ShellSpelling("renew") + "`");
   }
-  const std::string mask_key = (keys / "mask.key").string();
-  if (FileExists(mask_key)) ReadMaskKey(own.mask_key, mask_key);
+  if (!own.mask_key.empty()) ReadMaskKey(own.mask_key, (keys / "mask.key").string());
   return own;
 }
 
