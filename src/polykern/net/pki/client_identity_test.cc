@@ -68,7 +68,8 @@ TEST_F(AClientsIdentity, OfAHelperIsReadFromItsFolder) {
   EXPECT_EQ(identity.mask_key, ReadWholeFile(place + "/mask.key"));
   EXPECT_THAT(MessageOf([&] { ReadHelperIdentity(place, kNow + 730 * kDay); }),
               HasSubstr("`polykern pki helper auditor --renew`"));
-  ReplaceFile(place + "/mask.key", "\n", FileMode::kSecret);  // in place of one, by a service's unit
+  ReplaceFile(place + "/mask.key", "\n",
+              FileMode::kSecret);  // in place of one, by a service's unit
   EXPECT_THAT(MessageOf([&] { ReadHelperIdentity(place, kNow); }),
               HasSubstr("mask.key: there is no such file; a helper needs"));
   std::filesystem::remove(place + "/mask.key");

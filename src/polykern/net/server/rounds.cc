@@ -107,7 +107,7 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
     End(link, *refusal);
     return session;
   }
-  Log(name, "joined", "at step " + std::to_string(hello.next_step));
+  Log(name, "joined", "at step " + std::to_string(published_.step()));
   if (hello.next_step > published_.step() + 1) {
     ahead_ = std::max(ahead_, hello.next_step);
     Log(name, "ahead", StoreIsBehind(hello.next_step, published_.step()));

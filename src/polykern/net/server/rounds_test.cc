@@ -204,14 +204,17 @@ TEST_P(RoundsOnEveryStore, GoOnAfterARestartAndAskForOpenAnswersAgain) {
 /// Writes down what it hears.
 class ListeningObserver final : public RoundsObserver {
  public:
-  void Event(const std::string& client, const std::string& event, const std::string&) override {
+  void Event(const std::string& client, const std::string& event,
+             const std::string& detail) override {
     heard.push_back(client + " " + event);
+    if (event == "joined") joined.push_back(detail);
   }
   void StepEnded(std::uint64_t step, std::size_t participants, Rounds::Time first) override {
     heard.push_back("step " + std::to_string(step) + " of " + std::to_string(participants));
     firsts.push_back(first);
   }
   std::vector<std::string> heard;
+  std::vector<std::string> joined;
   std::vector<Rounds::Time> firsts;
 };
 
@@ -230,8 +233,10 @@ TEST_F(RoundsOfAFederation, TellTheirObserverWhatHappens) {
   Answer(b, 0);
   rounds_->Refused("c", "revoked");
   Leave(b);
+  Join("b");
   EXPECT_THAT(observer.heard, ElementsAre("a joined", "b joined", "stranger refused", "a rejected",
-                                          "step 1 of 2", "c refused", "b left"));
+                                          "step 1 of 2", "c refused", "b left", "b joined"));
+  EXPECT_THAT(observer.joined, ElementsAre("at step 0", "at step 0", "at step 1"));
   EXPECT_THAT(observer.firsts, ElementsAre(first));
   EXPECT_EQ(rounds_->status().refused, 2U);
   rounds_.reset();  // before its observer
