@@ -337,6 +337,35 @@ def test_naval_by_name(polykern, tmp_path):
     assert "23 clients, 500 steps, 15 inputs; 11934 rows" in done.out
     assert 0.02 < runs_of(tmp_path / "here")[0]["mse"] < 0.03
 
+FEWER_SAMPLES = ["--clients", 2400, "--steps", 50]  # the same rows of ten times the clients
+
+
+@pytest.mark.long
+@pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="POLYKERN_DATA is not set")
+@pytest.mark.parametrize("data, more, share", [("naval", [], 1.02), ("uji", [], 1.02), ("air", [], 1.02),
+                                               ("air", FEWER_SAMPLES, 0.8)])
+def test_with_noise_a_federation_is_as_good_as_staying_alone_and_better_with_few_samples(polykern, tmp_path, data, more, share):
+    done = polykern("run", "--data", data, "--data-dir", os.environ["POLYKERN_DATA"], "-a", "pof-gram,local-rls", "--epsilon", 1,
+                    "-r", 5 if data == "naval" else 1, *more, "--out", "here", timeout=1000)
+    assert done.code == 0, done.err
+    noisy, alone = runs_of(tmp_path / "here")
+    assert (noisy["options"]["epsilon"], noisy["options"]["delta"]) == (1, 1e-6)
+    assert noisy["mse"] <= share * alone["mse"]
+
+
+@pytest.mark.long
+@pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="POLYKERN_DATA is not set")
+@pytest.mark.parametrize("data, bars", [("naval", [10, 3]), ("uji", [28, 21]), ("air", [6.6, 5.8])])
+def test_with_noise_federated_experts_alone_are_better_than_the_paper_without(polykern, tmp_path, data, bars):
+    done = polykern("run", "--data", data, "--data-dir", os.environ["POLYKERN_DATA"], "-a", "pof-gram,pof-mkl", "-M", 1,
+                    "--experts", "federated", "--epsilon", "1,8", "-r", 5 if data == "naval" else 2, "--out", "here", timeout=1000)
+    assert done.code == 0, done.err
+    runs = runs_of(tmp_path / "here")
+    plain = runs.pop()
+    assert plain["algorithm"] == "pof-mkl"
+    for run, bar in zip(runs, bars, strict=True):
+        assert 1e3 * run["mse"] <= bar < 1e3 * plain["mse"]
+
 
 def test_the_naive_errors_stand_below_the_table_and_say_if_nothing_beats_them(polykern, tmp_path):
     done = polykern("run", *SMALL, "-a", "local", "--out", "here")

@@ -323,9 +323,13 @@ double GramPaceOf(const AlgorithmOptions& options) {
 std::vector<LocalRule> GramLocalRules(const AlgorithmOptions& options) {
   const double ridge = options.ridge;
   if (options.epsilon > 0) {
-    return {{.ridge = 0.01 * ridge, .listening = 0.4, .alone = true},
-            {.ridge = 0.1 * ridge, .alone = true},
-            {.ridge = 0.1 * ridge, .listening = 0.4}};
+    std::vector<LocalRule> rules;
+    for (const double listening : {0.2, 0.6}) {
+      rules.push_back({.ridge = 0.01 * ridge, .listening = listening, .alone = true});
+      rules.push_back({.ridge = 0.3 * ridge, .alone = true});
+      rules.push_back({.ridge = 0.1 * ridge, .listening = listening});
+    }
+    return rules;
   }
   return {{.ridge = 10 * ridge, .listening = 0.25, .alone = true},
           {.ridge = 1000 * ridge, .listening = 0.5}};

@@ -22,13 +22,14 @@ namespace polykern {
 /// many, and change with every turn.
 inline constexpr double kGramPace = 0.5;
 /// With noise more slowly still: there the mean of many private experts is better than the best.
-inline constexpr double kNoisyGramPace = 0.1;
+inline constexpr double kNoisyGramPace = 0.05;
 double GramPaceOf(const AlgorithmOptions& options);
 
 /// Of its local experts: in turn one that stays alone, so that a client never does worse than
 /// without a federation, and one that corrects the federated prediction. With noise that knows
 /// less, so of three two stay alone, one of them from its first sample on, and all have little
-/// ridge: they are the only ones here that can follow a law closely.
+/// ridge: they are the only ones here that can follow a law closely. There the others listen for
+/// two lengths, so that what they have to say takes the federation's place bit by bit.
 std::vector<LocalRule> GramLocalRules(const AlgorithmOptions& options);
 
 std::unique_ptr<Algorithm> NewPofGram(AlgorithmDefinition definition);
