@@ -254,6 +254,15 @@ void AddSeedAndThreads(CLI::App& command, ExperimentOptions& o) {
             ->capture_default_str());
 }
 
+void AddDeviceOption(CLI::App& command, std::string& device) {
+  command
+      .add_option("--device", device,
+                  "cpu, or gpu: an NVIDIA GPU, with the same bits; under mpirun one for each rank")
+      ->check(CLI::IsMember({"cpu", "gpu"}))
+      ->capture_default_str()
+      ->group("Experiment");
+}
+
 CLI::Option& AddDataDirOption(CLI::App& command, std::string& data_dir, const std::string& help) {
   return *command.add_option("--data-dir", data_dir, help)
               ->envname("POLYKERN_DATA")

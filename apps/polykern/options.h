@@ -31,6 +31,9 @@ void AddAlgorithmOptions(CLI::App& command, Sweep& sweep);
 /// Of these the last two: --seed and --threads.
 void AddSeedAndThreads(CLI::App& command, ExperimentOptions& options);
 
+/// --device: who does the work of a simulation, cpu or gpu.
+void AddDeviceOption(CLI::App& command, std::string& device);
+
 /// COLUMN=LOW:HIGH; throws Error for anything else.
 DeclaredRange ParseRange(const std::string& text);
 

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "polykern/gpu/gpu.h"
 #include "polykern/paper/published_figures.h"
 #include "polykern/paper/reproduction.h"
 #include "polykern/results/result_file.h"
@@ -22,6 +23,7 @@ struct ReproduceOptions {
   std::vector<std::string> data;  ///< empty: all four
   std::string data_dir = "data";
   ExperimentOptions experiment;
+  std::string device = "cpu";
   std::string out = "reproduction";
   bool fresh = false;      ///< take over no finished runs
   bool no_report = false;  ///< write no report.html
@@ -62,6 +64,7 @@ void MakeRuns(PaperRuns& runs, bool fresh, bool lines) {
 
 void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() == 0) CheckWritable(options.out);
+  const auto device = OpenDevice(options.device, ranks.rank());
   const FoundPaperData data = FindPaperData(options.data, options.data_dir);
   if (!data.absent.empty()) {
     std::string absent;
@@ -70,7 +73,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
               << "; get them with: " << GetCommand(absent, options.data_dir) << '\n';
   }
   PaperRuns runs(options.experiment, options.data_dir, RunStore(options.out + "/runs"),
-                 RunStore(options.out + "/partial"), ranks);
+                 RunStore(options.out + "/partial"), ranks, device.get());
   const std::vector<std::string> exhibits = Exhibits(options);
   WantAll(exhibits, data.found, runs);
   MakeRuns(runs, options.fresh, ranks.size() > 1 && ranks.rank() == 0);
@@ -118,6 +121,7 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicat
       ->capture_default_str()
       ->group("Experiment");
   AddSeedAndThreads(reproduce, o.experiment);
+  AddDeviceOption(reproduce, o.device);
   reproduce.add_option("-o,--out", o.out, "Folder for tables, figures, results and runs")
       ->capture_default_str()
       ->group("Output");

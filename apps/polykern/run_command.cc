@@ -10,6 +10,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
+#include "polykern/gpu/gpu.h"
 #include "polykern/results/predictions_file.h"
 #include "polykern/results/result.h"
 #include "polykern/results/result_file.h"
@@ -31,6 +32,7 @@ struct RunOptions {
   std::string out;          ///< folder for the results; empty: none
   std::string predictions;  ///< file for them; empty: none
   bool no_report = false;   ///< result.json alone
+  std::string device = "cpu";
   std::string format = "text";
   std::string command;  ///< as typed
 };
@@ -186,6 +188,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   const std::vector<Row> rows = MakeRows(options);
   if (speaks && !options.out.empty()) CheckWritable(options.out);
   CheckExperiment(rows, options.experiment);
+  const auto device = OpenDevice(options.device, ranks.rank());
   Source source = OpenSource(options.source);
   if (speaks) PrintNotices(source.notices);
   std::unique_ptr<PredictionsFile> predictions;
@@ -194,8 +197,11 @@ void Execute(const RunOptions& options, Communicator& ranks) {
     predictions = std::make_unique<PredictionsFile>(options.predictions);
   }
   const RunStore partial(options.out + "/partial");
-  ExperimentHost host = {
-      .ranks = &ranks, .store = nullptr, .data = {}, .keep_predictions = predictions != nullptr};
+  ExperimentHost host = {.ranks = &ranks,
+                         .store = nullptr,
+                         .data = {},
+                         .keep_predictions = predictions != nullptr,
+                         .device = device.get()};
   if (!options.out.empty()) {
     if (speaks) host.data = SampleSettings(source, options.source);
     ranks.Broadcast(host.data);
@@ -262,6 +268,7 @@ void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ra
       ->capture_default_str()
       ->group("Algorithm");
   AddExperimentOptions(run, options->experiment);
+  AddDeviceOption(run, options->device);
   run.add_option("-o,--out", options->out,
                  "Folder for result.json and report.html (default: nothing is written)")
       ->group("Output");

@@ -82,7 +82,7 @@ class Result:
 
 
 def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation=1.0, present=None, progress=None,
-             coverage=None, ahead=1):
+             coverage=None, ahead=1, device="cpu"):
     """Takes K clients through T steps: each predicts, sees its label, learns and sends; the server combines.
 
     X (T, K, d) and Y (T, K) may be float32 or float64 in any memory layout; they are not copied. The same seed gives
@@ -91,7 +91,8 @@ def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation
     probability `participation`, and only where present (T, K) is True. progress(steps_done, steps) is called a few times
     a second; what it raises ends the run. Other Python threads go on meanwhile. coverage, such as 0.9, is the part of the labels
     that is to be within an interval of each prediction. ahead: X[t] is known, and Y[t] predicted, ahead - 1 steps before step t,
-    with the model of then, as `load(..., ahead=...)` makes them; Y[t] is learnt at step t.
+    with the model of then, as `load(..., ahead=...)` makes them; Y[t] is learnt at step t. device="gpu": an NVIDIA GPU does the
+    work, with the same bits; an Error says so if there is none, or if it does not have the algorithm.
 
     >>> import polykern as pk
     >>> fleet = pk.load("synthetic", clients=8, steps=50)
@@ -103,7 +104,7 @@ def simulate(X, Y, algorithm, seed=0, threads=0, *, uniforms=None, participation
     if not isinstance(algorithm, _core.Algorithm):
         raise TypeError(f"algorithm must be an Algorithm, not {type(algorithm).__name__}")
     result = Result(_core.simulate(X, Y, algorithm, seed, threads, uniforms, float(participation), present, progress,
-                                   None if coverage is None else float(coverage), ahead))
+                                   None if coverage is None else float(coverage), ahead, device))
     if result.divergence:
         warnings.warn(f"{algorithm.name} diverged at {result.divergence}", DivergenceWarning, stacklevel=2)
     labels = np.asarray(Y)[np.asarray(present)] if present is not None else np.asarray(Y)

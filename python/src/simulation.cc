@@ -12,6 +12,7 @@
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
 #include "polykern/data/stream.h"
+#include "polykern/gpu/gpu.h"
 #include "polykern/results/result.h"
 #include "polykern/sim/experiment.h"
 
@@ -121,7 +122,8 @@ py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::s
 py::dict Simulate(const py::object& x, const py::object& y, const Learner& learner,
                   const py::object& seed, const py::object& threads, const py::object& uniforms,
                   double participation, const py::object& present, const py::object& progress,
-                  const std::optional<double>& coverage, const py::object& ahead) {
+                  const std::optional<double>& coverage, const py::object& ahead,
+                  const std::string& device) {
   Arrays a = ReadArrays(x, y, learner, uniforms, present);
   a.shape.ahead = ReadCount(ahead, "ahead", 1);
   const std::size_t horizon = learner.problem.horizon > 0 ? learner.problem.horizon : a.shape.steps;
@@ -155,6 +157,8 @@ py::dict Simulate(const py::object& x, const py::object& y, const Learner& learn
   WithoutGil([&] {
     const auto algorithm =
         learner.Make(horizon, experiment.seed, source.stream->clients(), a.shape.ahead);
+    const auto opened = OpenDevice(device);
+    options.device = opened.get();
     run = RunAlgorithm(*source.stream, row, *algorithm, options);
     for (double& f : run.predictions) f = algorithm->loss().Predicted(f);
     // Without a dictionary's name there are no names for the kernels of the weights.
@@ -175,7 +179,7 @@ void BindSimulation(py::module_& module) {
              py::arg("seed") = 0, py::arg("threads") = 0, py::arg("uniforms") = py::none(),
              py::arg("participation") = 1.0, py::arg("present") = py::none(),
              py::arg("progress") = py::none(), py::arg("coverage") = py::none(),
-             py::arg("ahead") = 1);
+             py::arg("ahead") = 1, py::arg("device") = "cpu");
 }
 
 }  // namespace polykern::python

@@ -31,6 +31,22 @@ def test_the_table_has_a_row_for_each_setting(polykern):
     assert "Lowest error: " in done.out
 
 
+@pytest.mark.parametrize("command", [["run", *SMALL, "-a", "pof-mkl"], ["bench"], ["reproduce", "table1"]])
+def test_a_gpu_that_is_missing_is_missed_in_one_line(polykern, command):
+    done = polykern(*command, "--device", "gpu")
+    if done.code == 0:
+        pytest.skip("this machine has a GPU")
+    assert (done.code, done.out) == (1, "")
+    assert len(done.err.splitlines()) == 1
+    assert "choose --device cpu" in done.err
+
+
+def test_no_other_device_is_known(polykern):
+    done = polykern("run", *SMALL, "--device", "tpu")
+    assert done.code == 2
+    assert "--device" in done.err
+
+
 def test_every_algorithm_runs_on_a_users_csv_with_its_own_settings(polykern, tmp_path):
     write_csv(tmp_path / "my.csv")
     done = polykern("run", "--data", "my.csv", "--target", "y", "--site", "where", "--split", "site",

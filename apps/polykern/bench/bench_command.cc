@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_device.h"
 #include "bench/bench_gram.h"
 #include "bench/bench_growth.h"
 #include "bench/bench_newton.h"
@@ -15,6 +16,7 @@
 #include "bench/numpy_twin.h"
 #include "commands.h"
 #include "options.h"
+#include "polykern/gpu/gpu.h"
 #include "polykern/sim/experiment.h"
 #include "progress.h"
 
@@ -31,6 +33,7 @@ struct BenchOptions {
   std::size_t clients = 0;  ///< above 0: this many against few, and nothing else
   std::size_t steps = 10;   ///< of these clients
   double seconds = 1;       ///< per measurement
+  std::string device = "cpu";
   std::size_t threads = 0;
   std::uint64_t seed = 0;
   BenchFormat format = BenchFormat::kText;
@@ -72,6 +75,12 @@ void MeasureSetting(const BenchOptions& options, const BenchSetting& setting,
 }
 
 void Execute(const BenchOptions& options) {
+  if (const auto device = OpenDevice(options.device)) {
+    constexpr std::size_t kClients = std::size_t{1} << 20;
+    std::cout << MeasureDevice(*device, options.clients > 0 ? options.clients : kClients,
+                               options.steps, options.seed, options.format);
+    return;
+  }
   const std::string python = options.numpy ? FindNumpy(options.python) : "";
   const std::vector<BenchSetting> settings = Chosen(options);
   BenchReport report;
@@ -157,6 +166,10 @@ void AddBenchCommand(CLI::App& program) {
       ->check(WholeNumber(1))
       ->needs(clients)
       ->capture_default_str();
+  AddDeviceOption(bench, o.device);
+  bench.get_option("--device")
+      ->description("cpu, or gpu: only this, whole steps of so many clients on an NVIDIA GPU")
+      ->group("OPTIONS");
   bench.add_option("--seconds", o.seconds, "Time for each measurement")
       ->check(CLI::Range(1e-4, 1e4))
       ->capture_default_str();

@@ -34,6 +34,17 @@ class Scoreboard {
   void Record(std::size_t client, double squared_error, double loss,
               std::span<const double> kernel_losses);
 
+  /// All that a client's record of a whole run adds up to, where it was made elsewhere; the losses
+  /// of each kernel are not known here.
+  struct Totals {
+    double squared_error = 0;
+    double loss = 0;
+    double best = 0;  ///< of the kernels' losses
+    std::uint64_t steps = 0;
+    bool unit_range = true;
+  };
+  void Set(std::size_t client, const Totals& totals) { totals_[client] = totals; }
+
   std::size_t clients() const { return totals_.size(); }
   std::uint64_t Steps(std::size_t client) const { return totals_[client].steps; }
   double SquaredError(std::size_t client) const { return totals_[client].squared_error; }
@@ -47,14 +58,6 @@ class Scoreboard {
   void Load(std::span<const double> saved);
 
  private:
-  struct Totals {
-    double squared_error = 0;
-    double loss = 0;
-    double best = 0;  // of the kernels' losses
-    std::uint64_t steps = 0;
-    bool unit_range = true;
-  };
-
   std::size_t kernels_;
   std::vector<Totals> totals_;
   std::vector<double> kernel_losses_;

@@ -102,6 +102,17 @@ std::size_t SyntheticFleet::SiteOf(std::size_t client) const {
   return client * options_.sites / options_.clients;
 }
 
+std::vector<double> SyntheticFleet::SiteNumbers(std::size_t site) const {
+  const Site& own = sites_[site];
+  std::vector<double> numbers = own.centre;
+  for (const auto& axis : own.axes) numbers.insert(numbers.end(), axis.begin(), axis.end());
+  numbers.insert(numbers.end(), {own.saturating ? 1.0 : 0.0, own.level, own.spread});
+  for (const Wave& wave : own.waves) {
+    numbers.insert(numbers.end(), {wave.along_u, wave.along_v, wave.phase});
+  }
+  return numbers;
+}
+
 SyntheticFleet::Turn SyntheticFleet::TurnAt(std::size_t step) const {
   if (options_.drift == 0 || options_.steps < 2) return {};
   const double angle =

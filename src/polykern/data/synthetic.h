@@ -60,6 +60,16 @@ class SyntheticFleet : public Stream {
   double Law(std::size_t site, double u, double v, std::size_t step) const;
   const FleetOptions& options() const { return options_; }
 
+  /// A site as numbers, for whoever makes samples elsewhere: centre and both axes, then 1 if it is
+  /// saturating, level, spread, and along u, along v and phase of both waves.
+  std::vector<double> SiteNumbers(std::size_t site) const;
+  /// A point turned by the drift at one step.
+  struct Turn {
+    double cosine = 1;
+    double sine = 0;
+  };
+  Turn TurnAt(std::size_t step) const;
+
  private:
   struct Wave {
     double along_u = 0;
@@ -74,12 +84,6 @@ class SyntheticFleet : public Stream {
     double spread = 0;  ///< of e, in each direction
     std::array<Wave, 2> waves;
   };
-  /// A point turned by the drift at one step.
-  struct Turn {
-    double cosine = 1;
-    double sine = 0;
-  };
-  Turn TurnAt(std::size_t step) const;
   static double Label(const Site& site, const Turn& turn, double u, double v);
 
   FleetOptions options_;

@@ -34,12 +34,13 @@ double Number(const OrderedJson& value) {
 }  // namespace
 
 PaperRuns::PaperRuns(ExperimentOptions options, std::string data_dir, RunStore store,
-                     RunStore partial, Communicator& ranks)
+                     RunStore partial, Communicator& ranks, const FleetDevice* device)
     : options_(options),
       data_dir_(std::move(data_dir)),
       store_(std::move(store)),
       partial_(std::move(partial)),
-      ranks_(ranks) {}
+      ranks_(ranks),
+      device_(device) {}
 
 ExperimentOptions PaperRuns::Protocol(bool carried) const {
   ExperimentOptions options = options_;
@@ -142,12 +143,24 @@ void PaperRuns::Run() {
   });
 }
 
+bool PaperRuns::RunsOnDevice(const Row& row, const Stream& stream) const {
+  if (device_ == nullptr) return false;
+  try {
+    device_->Check(
+        *MakeAlgorithm(row.algorithm, row.options, {stream.dimension(), stream.steps()}));
+    return true;
+  } catch (const Error&) {  // has no form for it: the CPU has
+    return false;
+  }
+}
+
 void PaperRuns::RunOne(Job& job, Progress& progress) {
   const std::string& name = job.data->recipe->name;
   const Source& source = sources_.at(name);
   const ExperimentOptions protocol = Protocol(job.run.carried);
   const std::vector<Row> rows = {job.run.row};
-  const ExperimentHost host = {.ranks = &ranks_, .store = &partial_, .data = job.data->settings};
+  ExperimentHost host = {.ranks = &ranks_, .store = &partial_, .data = job.data->settings};
+  if (RunsOnDevice(job.run.row, *source.stream)) host.device = device_;
   if (fresh_ && ranks_.rank() == 0) ForgetKept(rows, protocol, host);
   const auto results = RunExperiment(*source.stream, rows, protocol, progress, host);
   if (ranks_.rank() != 0) return;

@@ -24,9 +24,10 @@ namespace polykern {
 /// One thread, but for Look. Everything throws Error for a user's mistake.
 class PaperRuns {
  public:
-  /// `options.carry_weights` has no effect. `data_dir` is where the data sets were found.
+  /// `options.carry_weights` has no effect. `data_dir` is where the data sets were found. `device`
+  /// takes the clients through their steps in the runs whose algorithm it has; null: none.
   PaperRuns(ExperimentOptions options, std::string data_dir, RunStore store, RunStore partial,
-            Communicator& ranks);
+            Communicator& ranks, const FleetDevice* device = nullptr);
 
   /// Asks for a run, before Prepare. `data` must outlive this.
   void Want(const PaperData& data, const WantedRun& run);
@@ -76,6 +77,7 @@ class PaperRuns {
   SourceOptions SourceOf(const std::string& data) const;
   std::string Settings(const PaperData& data, const WantedRun& run) const;
   void RunOne(Job& job, Progress& progress);
+  bool RunsOnDevice(const Row& row, const Stream& stream) const;
   std::string Command(const Job& job) const;
 
   ExperimentOptions options_;
@@ -83,6 +85,7 @@ class PaperRuns {
   RunStore store_;
   RunStore partial_;
   Communicator& ranks_;
+  const FleetDevice* device_;
   std::vector<Job> jobs_;
   std::map<std::string, std::size_t> by_settings_;
   bool fresh_ = false;

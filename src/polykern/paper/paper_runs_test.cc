@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "polykern/core/error.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/paper/naval_testing.h"
 #include "polykern/sim/ranks/thread_ranks_testing.h"
@@ -144,6 +145,37 @@ TEST_F(PaperRunsOfNaval, AreTheSameOnSeveralRanks) {
     EXPECT_EQ(run.regret.deviation, expected.regret.deviation);
     EXPECT_EQ(run.curve_regret, expected.curve_regret);
   });
+}
+
+/// A device that has one algorithm, and fails at that.
+class PartialDevice final : public FleetDevice {
+ public:
+  std::string name() const override { return "partial"; }
+  void Check(const Algorithm& algorithm) const override {
+    if (algorithm.name() != "pof-mkl") throw Error("this has no form on the device");
+  }
+  DeviceFloors MeasureFloors() const override { return {}; }
+  std::unique_ptr<FleetData> Load(const Stream&, const ClientRange&,
+                                  const Attendance&) const override {
+    throw DeviceFailure("the device was asked");
+  }
+};
+
+TEST_F(PaperRunsOfNaval, UseADeviceForTheAlgorithmsThatItHas) {
+  const PartialDevice device;
+  const auto alone = RunAlone();
+  const auto runs_on = [&](const std::string& folder) {
+    return PaperRuns(options_, folder_.path(), RunStore(folder_.At(folder)),
+                     RunStore(folder_.At(folder + "-partial")), *alone, &device);
+  };
+  PaperRuns others = runs_on("others");
+  others.Want(naval_, Ofskl());
+  others.Prepare(false);
+  others.Run();  // on the CPU
+  PaperRuns runs = runs_on("pof");
+  runs.Want(naval_, Pof(false));
+  runs.Prepare(false);
+  EXPECT_THROW(runs.Run(), DeviceFailure);
 }
 
 TEST_F(PaperRunsOfNaval, HaveNoRegretWithoutExperts) {

@@ -68,8 +68,13 @@ class Execution {
       const ModelShape& shape = algorithms_.back()->shape();
       CheckBudget(row, shape, shape.update_size());
       MakeNoiseOpener(*algorithms_.back(), stream.samples_per_row());  // complains now, if at all
+      if (host.device != nullptr) host.device->Check(*algorithms_.back());
     }
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    if (host.device != nullptr) {
+      data_ = host.device->Load(stream, RankClients(rows, options, stream.clients(), ranks_),
+                                {options.seed, options.participation});
+    }
     threads_ = options.threads == 0 ? std::max<std::size_t>(1, cores / ranks_.local_size())
                                     : options.threads;
   }
@@ -100,7 +105,7 @@ class Execution {
         ranks_.rank() < group ? OwnClients(stream_.clients(), ranks_.rank(), group) : ClientRange{};
     Workers workers(std::min(threads_, CohortsOf(CpuEngine(), stream_.clients())));
     return MeasureYardsticks(stream_, {options_.seed, options_.participation}, plan_, own, workers,
-                             ranks_);
+                             ranks_, data_.get());
   }
 
   struct Chain {
@@ -175,6 +180,8 @@ class Execution {
     simulation_options.coverage = options_.coverage;
     simulation_options.keep_predictions = keeps_predictions_ && repetition == 0;
     simulation_options.ranks = &ranks;
+    simulation_options.device = data_.get();
+    simulation_options.carries_states = options_.carry_weights;
     Simulation simulation(*algorithm, stream_, *chain.clients, workers, simulation_options);
     Repetition run =
         simulation.Run({.weights = plan_,
@@ -218,15 +225,19 @@ class Execution {
     const bool chains_fill =
         missing.size() % workers.size() == 0 || missing.size() >= 8 * workers.size();
     const bool clients_fill = stream_.clients() >= 2 * CpuEngine().cohort_size() * workers.size();
-    if (chains_fill || !clients_fill) {
+    if (data_ ? FewOnDevice() : chains_fill || !clients_fill) {
       workers.Run(missing.size(), [&](std::size_t i, std::size_t) {
         Workers alone(1);
         run_chain(missing[i], alone);
       });
     } else {
-      for (const std::size_t c : missing) run_chain(c, workers);
+      Workers one(1);
+      for (const std::size_t c : missing) run_chain(c, data_ ? one : workers);
     }
   }
+
+  /// Runs of few clients leave room on a device for others beside them.
+  bool FewOnDevice() const { return stream_.clients() <= 4096; }
 
   /// All groups take as many chains at a time, and tell rank 0 of every repetition that they have
   /// finished. A rank that is a group of its own has a thread for each chain.
@@ -298,6 +309,7 @@ class Execution {
   KeptRepetitions kept_;
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
+  std::unique_ptr<FleetData> data_;  // null: the CPU does it all
   WeightPlan plan_;
   std::vector<std::vector<Repetition>> runs_;           // rows x repetitions; on rank 0 in the end
   std::vector<std::unique_ptr<Algorithm>> algorithms_;  // of the rows, for their sizes
@@ -348,9 +360,19 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
   Clients clients(algorithm, 0, stream.clients());
   const std::size_t cohorts = CohortsOf(CpuEngine(), stream.clients());
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  Workers workers(std::min(options.threads == 0 ? cores : options.threads,
-                           std::max(cohorts, algorithm.shape().blocks)));
-  Simulation simulation(algorithm, stream, clients, workers, options.simulation);
+  const std::size_t wished = options.threads == 0 ? cores : options.threads;
+  Workers workers(options.device != nullptr
+                      ? 1
+                      : std::min(wished, std::max(cohorts, algorithm.shape().blocks)));
+  const Attendance attendance{options.simulation.seed, options.simulation.participation};
+  std::unique_ptr<FleetData> data;
+  Simulation::Options simulation_options = options.simulation;
+  if (options.device != nullptr) {
+    data = options.device->Load(stream, {0, stream.clients()}, attendance);
+    simulation_options.device = data.get();
+    simulation_options.carries_states = false;
+  }
+  Simulation simulation(algorithm, stream, clients, workers, simulation_options);
   std::size_t step = 0;
   Repetition run =
       simulation.Run({.weights = plan, .equal_weights = true, .passed = [&](std::size_t steps) {
@@ -364,9 +386,8 @@ SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& al
   single.result = Summarize(row, {run}, stream.clients());
   single.result.weight_plan = plan;
   const auto alone = RunAlone();
-  single.result.naive =
-      MeasureYardsticks(stream, {options.simulation.seed, options.simulation.participation}, plan,
-                        {0, stream.clients()}, workers, *alone);
+  single.result.naive = MeasureYardsticks(stream, attendance, plan, {0, stream.clients()}, workers,
+                                          *alone, data.get());
   return single;
 }
 

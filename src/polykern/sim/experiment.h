@@ -11,6 +11,7 @@
 #include "polykern/results/experiment_options.h"
 #include "polykern/results/row.h"
 #include "polykern/results/run_store.h"
+#include "polykern/sim/fleet.h"
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/simulation.h"
 
@@ -34,6 +35,8 @@ struct ExperimentHost {
   /// The results hold the predictions of each row's first repetition, which is then run even if it
   /// is kept. Not with several ranks.
   bool keep_predictions = false;
+  /// That takes the clients through their steps, with the same bits; null: the CPU.
+  const FleetDevice* device = nullptr;
 };
 
 /// Throws Error, naming the option, if a row or the experiment cannot run.
@@ -47,8 +50,8 @@ ClientRange RankClients(const std::vector<Row>& rows, const ExperimentOptions& o
 /// Runs every row on the stream, in parallel over repetitions or over clients, whichever fills the
 /// threads and the ranks; the results do not depend on it. Throws Error as CheckExperiment does,
 /// before the first step, and if a row would send more than its budget. A row that diverges keeps
-/// what it had and says so in its result. Results are on rank 0, the others get none. `progress` is
-/// that of this rank.
+/// what it had and says so in its result; a device that fails ends the call with DeviceFailure.
+/// Results are on rank 0, the others get none. `progress` is that of this rank.
 std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row>& rows,
                                      const ExperimentOptions& options, Progress& progress,
                                      const ExperimentHost& host = {});
@@ -60,7 +63,8 @@ void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
 /// One run of an algorithm that exists already.
 struct SingleRunOptions {
   Simulation::Options simulation = {};
-  std::size_t threads = 0;  ///< 0: as many as the machine has cores
+  std::size_t threads = 0;              ///< 0: as many as the machine has cores
+  const FleetDevice* device = nullptr;  ///< instead of them; null: none
   /// Called after every step, by the thread that called RunAlgorithm; what it throws ends the run.
   std::function<void(std::size_t step)> after_step = {};
 };

@@ -12,35 +12,17 @@
 #include "polykern/core/error.h"
 #include "polykern/privacy/noise_opener.h"
 #include "polykern/sim/fingerprint_internal.h"
+#include "polykern/sim/fleet.h"
 #include "polykern/sim/intervals_internal.h"
 #include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/ranks/exchange.h"
 #include "polykern/sim/ranks/update_relay.h"
 #include "polykern/sim/simulated_masks.h"
+#include "polykern/sim/simulation_internal.h"
 #include "polykern/sim/stream_history.h"
 #include "polykern/sim/weight_watch.h"
 
 namespace polykern {
-
-/// What the clients that one worker takes through a step add to its results. Sums without an
-/// order, so that they do not depend on who took whom.
-struct alignas(64) Simulation::Totals {
-  DoubleSum squared_error;
-  DoubleSum regret;
-  Traffic traffic;
-  std::uint64_t fingerprint = 0;
-  std::int64_t intervals = 0;
-  std::int64_t covered = 0;
-
-  void Add(const Totals& other) {
-    squared_error.Merge(other.squared_error);
-    regret.Merge(other.regret);
-    traffic.Add(other.traffic);
-    fingerprint += other.fingerprint;
-    intervals += other.intervals;
-    covered += other.covered;
-  }
-};
 
 namespace {
 
@@ -75,7 +57,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
       noise_(MakeNoiseOpener(algorithm, stream.samples_per_row())),
       coordinator_(algorithm, clients.size(), workers.size(),
                    clients.size() > 0 ? clients.Id(0) : 0),
-      scores_(clients.size(), algorithm.experts()),
+      scores_(clients.size(), options.device == nullptr ? algorithm.experts() : 0),
       samples_(workers.size()),
       totals_(workers.size()),
       sums_(2 * DoubleSum::kWords + (options.coverage ? 2 : 0) + 1) {
@@ -108,6 +90,7 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
                         std::numeric_limits<double>::quiet_NaN());
     if (options.coverage) radii_ = predictions_;
   }
+  if (options.device != nullptr) fleet_ = NewFleet();
 }
 
 Simulation::~Simulation() = default;
@@ -124,6 +107,7 @@ Repetition Simulation::Run(const RunOptions& options) {
   try {
     while (!done()) {
       Step();
+      ReadStates(watch.Seen(step()));
       watch.Look(step(), clients_);
       if (options.passed) options.passed(1);
     }
@@ -134,6 +118,7 @@ Repetition Simulation::Run(const RunOptions& options) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   run.seconds = elapsed.count() * static_cast<double>(workers_.size() * ranks_.size());
   run.weights = watch.weights();
+  ReadDevice();
   Measure(run, options, bytes_before);
   return run;
 }
@@ -144,21 +129,13 @@ void Simulation::Step() {
   const Broadcast& sent = broadcast();
   // The clients, in cohorts side by side: each predicts, learns from its label, and answers.
   for (Totals& totals : totals_) totals = {};
-  for (const auto& history : histories_) history->Begin(step());
   std::string failure;
   try {
-    workers_.Run(CohortsOf(*options_.engine, clients_.size()),
-                 [this, &sent](std::size_t cohort, std::size_t worker) {
-                   const std::size_t first = cohort * options_.engine->cohort_size();
-                   if (!forecasts_.empty()) LookAhead(sent, first, worker);
-                   const SampleBlock& samples = Read(step(), first, samples_[worker]);
-                   ClientRound& round = rounds_[worker];
-                   round.Predict(sent, clients_, first, samples.x, samples.present,
-                                 UniformsOf(step(), first, samples.present.size()));
-                   const Updates& updates = round.Learn(samples.y);
-                   Receive(updates, worker);
-                   Score(first, samples, round, updates, totals_[worker]);
-                 });
+    if (fleet_) {
+      StepOnDevice(sent);
+    } else {
+      StepOnCpu(sent);
+    }
   } catch (const Error& error) {
     failure = error.marked();
   }
@@ -168,6 +145,22 @@ void Simulation::Step() {
   Record();
   // The server changes theta: the next broadcast is ready.
   Commit();
+}
+
+void Simulation::StepOnCpu(const Broadcast& sent) {
+  for (const auto& history : histories_) history->Begin(step());
+  workers_.Run(CohortsOf(*options_.engine, clients_.size()),
+               [this, &sent](std::size_t cohort, std::size_t worker) {
+                 const std::size_t first = cohort * options_.engine->cohort_size();
+                 if (!forecasts_.empty()) LookAhead(sent, first, worker);
+                 const SampleBlock& samples = Read(step(), first, samples_[worker]);
+                 ClientRound& round = rounds_[worker];
+                 round.Predict(sent, clients_, first, samples.x, samples.present,
+                               UniformsOf(step(), first, samples.present.size()));
+                 const Updates& updates = round.Learn(samples.y);
+                 Receive(updates, worker);
+                 Score(first, samples, round, updates, totals_[worker]);
+               });
 }
 
 /// Predicts the labels that must be predicted now, though their step is yet to come.

@@ -21,7 +21,10 @@
 namespace polykern {
 
 class Communicator;
+class Fleet;
+class FleetData;
 class NoiseOpener;
+class WeightWatch;
 class SimulatedMasks;
 class StreamHistory;
 class UpdateRelay;
@@ -53,6 +56,13 @@ class Simulation {
     /// alone.
     Communicator* ranks = nullptr;
     const Engine* engine = &CpuEngine();  ///< that takes the clients through their rounds
+    /// The stream on a device that takes them through whole steps instead; null: there is none. Not
+    /// public: of the program alone. Then step_mse, step_regret, broadcast and what Run gives are
+    /// there, but neither Save nor the clients' states unless `carries_states`.
+    const FleetData* device = nullptr;
+    /// The clients may have learnt before, and somebody looks at them after Run. False: they are at
+    /// their start, and nobody does.
+    bool carries_states = true;
   };
 
   /// Throws Error for more clients than exact sums hold, for masks and ranks together, and for
@@ -108,6 +118,8 @@ class Simulation {
   struct Totals;     // of a step
   struct OwnScores;  // of a run
 
+  void StepOnCpu(const Broadcast& sent);
+  void StepOnDevice(const Broadcast& sent);
   // The parts of a step.
   SampleBlock& Read(std::size_t at, std::size_t first, SampleBlock& samples) const;
   std::span<const double> UniformsOf(std::size_t at, std::size_t first, std::size_t count) const;
@@ -121,6 +133,10 @@ class Simulation {
   void Exchange(const std::string& failure);
   void Record();
   void Commit();
+  // What the device has, where the CPU reads it.
+  std::unique_ptr<Fleet> NewFleet();
+  void ReadStates(std::span<const std::size_t> clients);
+  void ReadDevice();
   // The result of a run.
   void MeasureIntervals(Repetition& run);
   OwnScores ScoreClients(double rate, const WeightPlan& plan) const;
@@ -136,6 +152,7 @@ class Simulation {
   std::unique_ptr<SimulatedMasks> masks_;  // null: messages are plain
   std::unique_ptr<NoiseOpener> noise_;     // null: sums are released as they are
   Coordinator coordinator_;
+  std::unique_ptr<Fleet> fleet_;        // null: the CPU takes the clients through their steps
   std::unique_ptr<UpdateRelay> relay_;  // if there are ranks, and the server needs single updates
   Scoreboard scores_;
   Traffic traffic_;

@@ -10,6 +10,11 @@ WeightWatch::WeightWatch(const Algorithm& algorithm, const WeightPlan& plan)
   has_weights_ = algorithm.Weights(start, 1, one_);
 }
 
+std::span<const std::size_t> WeightWatch::Seen(std::size_t step) const {
+  if (!has_weights_ || next_ == plan_.steps.size() || step != plan_.steps[next_]) return {};
+  return next_ + 1 < plan_.steps.size() ? plan_.traced : plan_.clients;  // which the traced are of
+}
+
 void WeightWatch::Look(std::size_t step, Clients& clients) {
   if (next_ == plan_.steps.size() || step != plan_.steps[next_]) return;
   for (const std::size_t client : plan_.traced) Append(client, step, clients, weights_.trace);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
@@ -16,6 +17,8 @@ class WeightWatch {
   /// Both must outlive this.
   WeightWatch(const Algorithm& algorithm, const WeightPlan& plan);
 
+  /// The clients whose states Look reads after step `step`; the next one to come.
+  std::span<const std::size_t> Seen(std::size_t step) const;
   /// After step `step`, counted from 1; steps in order.
   void Look(std::size_t step, Clients& clients);
 

@@ -82,11 +82,20 @@ double BestOf(const NaiveClient& one) {
 
 Yardsticks MeasureYardsticks(const Stream& stream, const Attendance& attendance,
                              const WeightPlan& plan, const ClientRange& own, Workers& workers,
-                             Communicator& ranks) {
+                             Communicator& ranks, const FleetData* device) {
   Yardsticks found;
   found.client.resize(plan.clients.size());
   std::vector<NaiveTotals> totals(workers.size());
-  workers.Run((own.count + kCohort - 1) / kCohort, [&](std::size_t cohort, std::size_t worker) {
+  const bool there = device != nullptr && stream.ahead() == 1 && own.count > 0 &&
+                     device->MeasureLabels(totals[0].sums, totals[0].labels);
+  for (std::size_t i = 0; there && i < plan.clients.size(); ++i) {
+    std::vector<NaiveClient> one(1);
+    if (plan.clients[i] - own.first >= own.count) continue;
+    TakeCohort(stream, attendance, plan.clients[i], one);
+    found.client[i] = BestOf(one[0]);
+  }
+  const std::size_t left = there ? 0 : own.count;
+  workers.Run((left + kCohort - 1) / kCohort, [&](std::size_t cohort, std::size_t worker) {
     const std::size_t start = cohort * kCohort;
     std::vector<NaiveClient> clients(std::min(kCohort, own.count - start));
     TakeCohort(stream, attendance, own.first + start, clients);

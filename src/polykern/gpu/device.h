@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace polykern::gpu {
+
+#include "polykern/gpu/kernels/fleet_arguments.h"
+
+/// What kernels are compiled for; fixed numbers let them keep everything in registers.
+struct KernelShape {
+  U32 threads = 0;  ///< of a block, as the device says
+  U32 dimension = 0;
+  U32 kernels = 0;
+  U32 features = 0;          ///< of a kernel: D
+  U32 per_upload = 0;        ///< M
+  bool shared_draw = false;  ///< Draw::kShared
+  bool checks_angles = false;
+  bool huber = false;            ///< else squared loss
+  bool private_weights = false;  ///< clients have their own, else they use the server's
+  bool chooses_kernels = false;  ///< a client sends a bin of kernels, else all of them
+  bool explores_only = false;    ///< with exploration = 1: bins are those of the kernels' order
+
+  U32 stride() const { return (dimension + 3) / 4 * 4; }  ///< of samples and frequencies
+  U32 padded_features() const { return (features + 3) / 4 * 4; }
+  /// Features that a block holds together, and adds up together.
+  U32 feature_tile() const;
+  U32 features_per_block() const { return features < threads ? features : threads; }
+  /// Clients of a thread that predicts.
+  U32 clients_per_thread() const { return dimension <= 32 ? 2 : 1; }
+};
+
+struct Grid {
+  U64 x = 1;
+  U64 y = 1;
+  U64 z = 1;
+};
+
+/// Kernels, compiled for a shape. Threads may share it.
+class Program {
+ public:
+  virtual ~Program() = default;
+};
+
+/// Work that a device does in order. One thread at a time. Everything throws DeviceFailure if the
+/// device does.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual void Write(void* to, const void* from, std::size_t bytes) = 0;
+  /// Waits until everything before it is done.
+  virtual void Read(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void Zero(void* to, std::size_t bytes) = 0;
+  virtual void Launch(const Program& program, const char* kernel, const Grid& grid,
+                      const FleetArguments& arguments) = 0;
+};
+
+/// Something that runs the kernels. Threads may share it.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;
+  virtual U32 threads() const = 0;     ///< of a block
+  virtual U64 processors() const = 0;  ///< that run blocks side by side
+  virtual U64 tile() const = 0;        ///< clients that go well through the kernels together
+  virtual std::size_t free_memory() const = 0;
+  /// Throws Error if there is no room.
+  virtual void* Allocate(std::size_t bytes) const = 0;
+  virtual void Free(void* memory) const = 0;
+  virtual std::unique_ptr<Queue> NewQueue() const = 0;
+  /// Throws Error for a shape that it cannot have.
+  virtual std::shared_ptr<const Program> Compile(const KernelShape& shape) const = 0;
+};
+
+/// Numbers on a device, which must outlive them. Movable; null if there are none.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Device& device, std::size_t size)
+      : memory_(static_cast<T*>(size > 0 ? device.Allocate(size * sizeof(T)) : nullptr),
+                Release{&device}),
+        size_(size) {}
+
+  T* data() const { return memory_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+
+ private:
+  struct Release {
+    const Device* device = nullptr;
+    void operator()(T* memory) const { device->Free(memory); }
+  };
+  std::unique_ptr<T, Release> memory_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace polykern::gpu

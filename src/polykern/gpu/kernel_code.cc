@@ -1,0 +1,94 @@
+#include "polykern/gpu/kernel_code.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "kernel_source.h"
+#include "polykern/core/error.h"
+#include "polykern/io/checksum.h"
+#include "polykern/io/files.h"
+
+namespace polykern::gpu {
+namespace {
+
+std::string HexOf(std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const std::byte byte : Sha256(std::as_bytes(std::span(text)))) {
+    hex += kDigits[std::to_integer<unsigned>(byte) / 16];
+    hex += kDigits[std::to_integer<unsigned>(byte) % 16];
+  }
+  return hex;
+}
+
+/// Empty: the user has none.
+std::string CacheFolder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/polykern/kernels";
+  }
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.cache/polykern/kernels" : "";
+}
+
+/// What was kept, if it is whole: its checksum stands before it.
+std::string ReadKept(const std::string& path) {
+  constexpr std::size_t kSum = 64;
+  try {
+    if (!FileExists(path)) return {};
+    const std::string kept = ReadWholeFile(path);
+    if (kept.size() <= kSum || HexOf(std::string_view(kept).substr(kSum)) != kept.substr(0, kSum))
+      return {};
+    return kept.substr(kSum);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string SourceFor(const KernelShape& shape) {
+  std::string text;
+  const auto add = [&](const char* type, const char* name, U32 value) {
+    text += "constexpr " + std::string(type) + " " + name + " = " + std::to_string(value) + ";\n";
+  };
+  const auto number = [&](const char* name, U32 value) { add("unsigned", name, value); };
+  const auto flag = [&](const char* name, bool value) { add("bool", name, value ? 1 : 0); };
+  number("kThreads", shape.threads);
+  number("kDimension", shape.dimension);
+  number("kStride", shape.stride());
+  number("kStrideRoom", shape.stride());
+  number("kKernels", shape.kernels);
+  number("kKernelRoom", shape.kernels);
+  number("kFeatures", shape.features);
+  number("kPaddedFeatures", shape.padded_features());
+  number("kFeatureTile", shape.feature_tile());
+  number("kFeaturesPerBlock", shape.features_per_block());
+  number("kPerUpload", shape.per_upload);
+  number("kClientsPerThread", shape.clients_per_thread());
+  flag("kSharedDraw", shape.shared_draw);
+  flag("kChecksAngles", shape.checks_angles);
+  flag("kHuberLoss", shape.huber);
+  flag("kPrivateWeights", shape.private_weights);
+  flag("kChoosesKernels", shape.chooses_kernels);
+  flag("kExploresOnly", shape.explores_only);
+  return text + kKernelSource;
+}
+
+std::string KernelCode(const std::string& source, const std::string& architecture,
+                       const KernelCompiler& compile) {
+  const std::string folder = CacheFolder();
+  const std::string path = folder + "/" + architecture + "-" + HexOf(source) + ".cubin";
+  if (!folder.empty()) {
+    if (std::string kept = ReadKept(path); !kept.empty()) return kept;
+  }
+  const std::string code = compile(source, architecture);
+  if (!folder.empty()) {
+    static_cast<void>(TryReplaceFile(
+        path, HexOf(code) + code, {.durable = false, .many_writers = true, .make_folder = true}));
+  }
+  return code;
+}
+
+}  // namespace polykern::gpu

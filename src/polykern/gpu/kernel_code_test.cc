@@ -1,0 +1,148 @@
+#include "polykern/gpu/kernel_code.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "polykern/io/folder_testing.h"
+
+namespace polykern::gpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// An environment variable, for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    const char* before = std::getenv(name);
+    had_ = before != nullptr;
+    if (had_) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() {
+    if (had_) {
+      setenv(name_, before_.c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  bool had_ = false;
+  std::string before_;
+};
+
+class KeptCode : public testing::Test {
+ protected:
+  std::string CodeOf(const std::string& source, const std::string& architecture = "sm_90") {
+    return KernelCode(source, architecture,
+                      [&](const std::string& text, const std::string& target) {
+                        compiled_.push_back(text + " for " + target);
+                        return "code of " + text;
+                      });
+  }
+  std::vector<std::filesystem::path> Files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    return files;
+  }
+
+  const TestFolder folder_;
+  const Variable cache_{"XDG_CACHE_HOME", folder_.path()};
+  std::vector<std::string> compiled_;
+};
+
+TEST_F(KeptCode, IsCompiledOnce) {
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_THAT(compiled_, ElementsAre("a for sm_90"));
+}
+
+TEST_F(KeptCode, IsOfOneSourceAndOneArchitecture) {
+  CodeOf("a");
+  EXPECT_EQ(CodeOf("b"), "code of b");
+  CodeOf("a", "sm_80");
+  EXPECT_THAT(compiled_, ElementsAre("a for sm_90", "b for sm_90", "a for sm_80"));
+  EXPECT_EQ(Files().size(), 3U);
+}
+
+TEST_F(KeptCode, ThatIsDamagedIsCompiledAnew) {
+  CodeOf("a");
+  ASSERT_EQ(Files().size(), 1U);
+  for (const std::string& damage :
+       {std::string("short"), std::string(64, 'f') + "code of a", std::string()}) {
+    std::ofstream(Files().front()) << damage;
+    EXPECT_EQ(CodeOf("a"), "code of a");
+  }
+  EXPECT_EQ(compiled_.size(), 4U);
+  CodeOf("a");
+  EXPECT_EQ(compiled_.size(), 4U);
+}
+
+TEST_F(KeptCode, NeedsNoFolderThatCanBeWritten) {
+  std::ofstream(folder_.path() + "/file") << "no folder";
+  const Variable nowhere("XDG_CACHE_HOME", folder_.path() + "/file");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_EQ(compiled_.size(), 2U);
+}
+
+TEST_F(KeptCode, LiesInTheHomeFolderByDefault) {
+  const Variable none("XDG_CACHE_HOME", "");
+  const Variable home("HOME", folder_.path());
+  CodeOf("a");
+  ASSERT_EQ(Files().size(), 1U);
+  EXPECT_THAT(Files().front().string(), HasSubstr("/.cache/polykern/kernels/sm_90-"));
+}
+
+TEST_F(KeptCode, IsNowhereWithoutAHomeFolder) {
+  const Variable none("XDG_CACHE_HOME", "");
+  const Variable home("HOME", "");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST(KernelSource, BeginsWithItsShape) {
+  KernelShape shape;
+  shape.threads = 256;
+  shape.dimension = 14;
+  shape.kernels = 51;
+  shape.features = 20;
+  shape.per_upload = 25;
+  shape.private_weights = true;
+  const std::string source = SourceFor(shape);
+  EXPECT_THAT(source, HasSubstr("constexpr unsigned kDimension = 14;\n"));
+  EXPECT_THAT(source, HasSubstr("constexpr unsigned kStride = 16;\n"));
+  EXPECT_THAT(source, HasSubstr("constexpr bool kPrivateWeights = 1;\n"));
+  EXPECT_THAT(source, HasSubstr("constexpr bool kHuberLoss = 0;\n"));
+  EXPECT_LT(source.find("kPrivateWeights = 1"), source.find("struct FleetArguments"));
+  for (const char* kernel :
+       {"MakeSamples", "FindPresent", "PredictKernels", "LearnLabels", "AddUpdates", "AddLosses",
+        "GatherState", "MeasureLabels", "MultiplyAdds", "SinesAndCosines"}) {
+    EXPECT_THAT(source, HasSubstr("KERNEL(" + std::string(kernel) + ")"));
+  }
+}
+
+TEST(KernelSource, IncludesNothing) {
+  EXPECT_EQ(SourceFor({}).find("#include"), std::string::npos);
+}
+
+TEST(KernelSource, DiffersForOtherShapes) {
+  KernelShape one;
+  KernelShape other;
+  other.checks_angles = true;
+  EXPECT_NE(SourceFor(one), SourceFor(other));
+  EXPECT_EQ(SourceFor(one), SourceFor(KernelShape()));
+}
+
+}  // namespace
+}  // namespace polykern::gpu
