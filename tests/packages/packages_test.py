@@ -376,6 +376,8 @@ def test_arm64_packages_install_and_their_agents_have_the_simulators_bits(start,
     names = ["polykern", "polykern-agent", "libpolykern-dev", "python3-polykern"]
     said = install("--simulate", *alone, *(newest(name, "arm64") for name in names)).stdout
     assert all(f"Inst {name} " in said for name in names), said
+    module = subprocess.run(["dpkg-deb", "--contents", ROOT / newest("python3-polykern", "arm64").lstrip("/")], capture_output=True, text=True)
+    assert re.search(r"/_core\.cpython-\d+-aarch64-linux-gnu\.so\n", module.stdout), module.stdout  # else Python would not find it
     install(newest("polykern-agent", "arm64"))
     emulator = shutil.which("qemu-aarch64-static")
     shutil.copy(emulator, ROOT / "usr/local/bin")
