@@ -24,10 +24,14 @@ void AddDataScanCommand(CLI::App& data);
 /// All that follow.
 void AddFederationCommands(CLI::App& program);
 
-/// pki init, issue, revoke and list.
+/// pki init, issue, revoke and list; and serve, which is in a file of its own.
 void AddPkiCommand(CLI::App& program);
+void AddPkiServeCommand(CLI::App& pki);
 
-/// store show, export and prune.
+/// client list, forget and label.
+void AddClientCommand(CLI::App& program);
+
+/// store show, export, backup, restore, epoch and prune.
 void AddStoreCommand(CLI::App& program);
 
 /// The real federation: its server, the agent beside a data stream, and how the server is.

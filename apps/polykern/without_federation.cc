@@ -6,7 +6,8 @@ namespace polykern {
 /// In place of federation/, in a build without it (POLYKERN_NETWORK): says how to get one that has
 /// it.
 void AddFederationCommands(CLI::App& program) {
-  for (const std::string name : {"serve", "join", "status", "helper", "load", "pki", "store"}) {
+  for (const std::string name :
+       {"serve", "join", "status", "helper", "load", "pki", "client", "store"}) {
     auto& command =
         *program.add_subcommand(name, "Of the real federation: scripts/run " + name + " builds it");
     command.set_help_flag();  // its options are not known here

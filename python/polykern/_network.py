@@ -154,7 +154,7 @@ class Server:
     and clients or a quorum must say whose samples count. target: the label's name, or (name, low, high) for both. store: the file that remembers everything; None: a temporary one.
     listen: "HOST:PORT", port 0: any that is free. certificates: the authority's folder (`polykern pki init`, or `init_authority`); None: no encryption,
     on the loopback only. clients: the only ones, numbered in this order; None: whoever comes. quorum: how many, or which
-    share, must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
+    share of those that are there ("80%" or 0.8, but least_clients, 2, at least), must answer a step; None: all. deadline: seconds after the first answer when a quorum ends a step. steps: 0:
     without end. seed: that of `polykern run` gives the same features (default: 0). time, lags, calendar, ahead, missing,
     categories ({column: its texts}, or names of columns) as `polykern serve` has them: agents make these inputs.
 

@@ -264,6 +264,7 @@ class PythonServer {
     }
     options.rounds.deadline = milliseconds(static_cast<std::int64_t>(1000 * deadline));
     options.rounds.quorum = ReadQuorum(quorum);
+    options.rounds.least_clients = LeastClientsOfStep(declared);
     if (!seed.is_none()) declared.seed = ReadCount(seed, "seed");
     if (!horizon.is_none()) declared.horizon = ReadCount(horizon, "horizon", 1);
     if (!dimension.is_none()) declared.dimension = ReadCount(dimension, "dimension", 1);
@@ -321,7 +322,8 @@ class PythonServer {
 
   static Quorum ReadQuorum(const py::object& given) {
     Quorum quorum;
-    if (given.is_none()) return quorum;
+    if (given.is_none()) return Quorum::All();
+    if (py::isinstance<py::str>(given)) return ParseQuorum(given.cast<std::string>());
     if (py::isinstance<py::float_>(given)) {
       quorum.share = given.cast<double>();
       if (!(quorum.share > 0 && quorum.share <= 1)) {

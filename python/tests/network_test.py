@@ -37,7 +37,7 @@ def test_python_and_cxx_agents_in_one_federation_give_the_simulators_bits(tmp_pa
     pk.init_authority(str(tmp_path / "pki"), ["localhost", "127.0.0.1"])
     certificates = [pk.issue_certificate(str(tmp_path / "pki"), name) for name in names]
     server = subprocess.Popen(
-        [POLYKERN, "serve", "--listen", "127.0.0.1:0", "--algorithm", "pof-mkl", "--dimension", str(DIMENSION),
+        [POLYKERN, "serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--algorithm", "pof-mkl", "--dimension", str(DIMENSION),
          "--target-range", "none", "--seed", str(SEED), "--steps", str(STEPS), "--clients", ",".join(names), "--kernels", "12", "--features", "8", "-M", "5"],
         cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     programs, agents = {}, {}

@@ -51,7 +51,7 @@ TIMED = ["--columns", "wind", "--time", "when", "--lags", "1,2,5", "--calendar",
 
 def serve(folder, *inputs, steps=ROWS):
     server = subprocess.Popen(
-        [POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--algorithm", "pof-gram", *(inputs or TIMED),
+        [POLYKERN, "serve", "--quorum", "all", "--insecure", "--listen", "127.0.0.1:0", "--algorithm", "pof-gram", *(inputs or TIMED),
          "--range", "wind=0:20", "--target", "power", "--target-range", "0:120", "--seed", "3", "--steps", str(steps),
          "--clients", ",".join(NAMES)],
         cwd=folder, stdout=subprocess.PIPE, text=True)

@@ -58,7 +58,7 @@ def test_it_links_what_an_agent_needs():
 def test_little_memory_is_enough(federation, algorithm):
     """Beside the paper's model: N = 51, D = 20."""
     f = federation("pof-mkl", clients=1)
-    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--clients", "station-0", "--dimension", "2", "--target-range", "0:1",
+    f.server = f.start(["serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--clients", "station-0", "--dimension", "2", "--target-range", "0:1",
                         "--algorithm", algorithm, "--kernels", "51", "--features", "20", "--kernels-per-upload", "25"], "server",
                        stdout=subprocess.PIPE)
     port = int(f.server.stdout.readline().split(":")[1])

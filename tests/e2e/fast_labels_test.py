@@ -59,7 +59,7 @@ def federate(folder, rate):
     """One device with `rate` samples a second beside one with a sample a second, which the steps wait for."""
     folder.mkdir()
     server = subprocess.Popen(
-        [POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--columns", "a,b", "--target", "y",
+        [POLYKERN, "serve", "--quorum", "all", "--insecure", "--listen", "127.0.0.1:0", "--columns", "a,b", "--target", "y",
          "--target-range", "0:1", "--clients", "watched,slow", "--log", "none"],
         cwd=folder, stdout=subprocess.PIPE, text=True)
     address = re.search(r"listening on (\S+):", server.stdout.readline()).group(1)

@@ -79,11 +79,12 @@ class Federation:
         clients = self.names if clients is None else clients
         roster = ["--clients", ",".join(clients)] if clients else []
         labels = [] if "--target-range" in more else ["--target-range", "none"]
+        quorum = [] if {"--quorum", "--config", "async"} & set(more) else ["--quorum", "all"]
         for _ in range(50):  # the port may not be free at once after a kill
             self.server = self.start(
                 ["serve", "--listen", f"127.0.0.1:{self.port}", "--algorithm", self.algorithm,
                  "--dimension", DIMENSION, *labels, "--seed", SEED, "--steps", self.steps, *roster,
-                 *self.kernels, *more], "server", stdout=subprocess.PIPE)
+                 *quorum, *self.kernels, *more], "server", stdout=subprocess.PIPE)
             line = self.server.stdout.readline()
             found = re.match(r"listening on 127\.0\.0\.1:(\d+)", line)
             if found:
@@ -99,6 +100,19 @@ class Federation:
                 ["--server", f"127.0.0.1:{self.way or self.port}", "--certificates",
                  f"pki/clients/{self.names[k]}", "--input", f"{k}.csv", "--state", f"{k}.state",
                  "--give-up", give_up, *more], f"agent-{k}", program=JOIN, stdout=out)
+
+    def join_slowly(self, k, pause, *more):
+        """Beside a stream of the same samples, one each so many seconds."""
+        feed = subprocess.Popen(
+            ["bash", "-c", f"while IFS= read -r line; do echo \"$line\"; sleep {pause}; done < {k}.csv"],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.processes.append(feed)
+        with open(self.folder / f"{k}.out", "a") as out:
+            self.agents[k] = self.start(
+                ["--server", f"127.0.0.1:{self.way or self.port}", "--certificates", f"pki/clients/{self.names[k]}",
+                 "--state", f"{k}.state", "--wait", "--give-up", 60, *more], f"agent-{k}", program=JOIN,
+                stdin=feed.stdout, stdout=out)
+        feed.stdout.close()
 
     def wait(self, timeout=120):
         end = time.time() + timeout
@@ -218,8 +232,9 @@ class Trial:
     def serve(self, *options, steps=0):
         small = ["--algorithm", "pof-mkl", "--kernels", "5", "--features", "4"]
         labels = [] if "--target-range" in options else ["--target-range", "none"]
+        quorum = [] if {"--quorum", "async"} & set(options) else ["--quorum", "all"]
         self.f.port = 0
-        self.f.server = self.f.start(["serve", "--insecure", "--listen", "127.0.0.1:0", "--steps", steps, *labels,
+        self.f.server = self.f.start(["serve", "--insecure", "--listen", "127.0.0.1:0", "--steps", steps, *labels, *quorum,
                                       *([] if "--algorithm" in options else small), *options],
                                      "server", stdout=subprocess.PIPE)
         self.f.port = int(self.f.server.stdout.readline().split(":")[1])

@@ -68,7 +68,7 @@ def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agent
 def test_without_a_full_quorum_nothing_is_counted_twice_and_no_step_is_lost(federation):
     f = federation("pof-mkl", steps=300)
     chance = random.Random(3)
-    options = ["--quorum", "50%", "--deadline", "0.05"]
+    options = ["--quorum", CLIENTS // 2, "--deadline", "0.05"]
     f.serve(*options)
     for k in range(CLIENTS):
         f.join(k)

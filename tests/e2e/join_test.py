@@ -159,7 +159,7 @@ def test_an_agent_outlives_the_federations_end(trial):
 @pytest.mark.parametrize("example", ["POLYKERN_EXAMPLE_AGENT", "POLYKERN_EXAMPLE_AGENT_C"])
 def test_the_example_programs_are_agents(federation, example):
     f = federation("pof-mkl", clients=2)
-    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--dimension", "2", "--store", "example.db",
+    f.server = f.start(["serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--dimension", "2", "--store", "example.db",
                         "--target-range", "0:1", "--algorithm", "pof-newton", "--kernels", "5", "--features", "8"],
                        "server", stdout=subprocess.PIPE)
     port = int(f.server.stdout.readline().split(":")[1])

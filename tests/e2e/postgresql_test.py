@@ -73,7 +73,7 @@ def test_a_crash_of_the_database_changes_no_bit(database, federation):
     f.check_predictions()
 
 
-SERVE = ["serve", "--listen", "127.0.0.1:0", "--dimension", 3, "--target-range", "none", "--insecure", "--store"]
+SERVE = ["serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--dimension", 3, "--target-range", "none", "--insecure", "--store"]
 NEWER = "CREATE TABLE polykern_format(version bigint); INSERT INTO polykern_format VALUES(2)"
 
 

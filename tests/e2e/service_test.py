@@ -78,7 +78,7 @@ def check_watched(manager, process):
 
 
 def serve(f, manager, *options):
-    f.server = f.start(["serve", "--listen", "127.0.0.1:0", "--dimension", 5, "--target-range", "none", "--algorithm", f.algorithm,
+    f.server = f.start(["serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--dimension", 5, "--target-range", "none", "--algorithm", f.algorithm,
                         *f.kernels, *options], "server", stdout=subprocess.PIPE, env=manager.environment)
     f.port = int(f.server.stdout.readline().split(":")[1])
 

@@ -73,7 +73,7 @@ class Federation:
 
     def serve(self, *options):
         """Its first line; empty if it ended instead, with the reason in server.log."""
-        self.server = self.start(self.program, ["serve", "--insecure", "--listen", "127.0.0.1:0", "--store", "store.db",
+        self.server = self.start(self.program, ["serve", "--quorum", "all", "--insecure", "--listen", "127.0.0.1:0", "--store", "store.db",
                                                 *options], "server", subprocess.PIPE)
         line = self.server.stdout.readline()
         if found := re.match(r"listening on 127\.0\.0\.1:(\d+)", line):

@@ -9,7 +9,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(WithoutFederation, EveryCommandOfItSaysHowToGetIt) {
-  for (const std::string name : {"serve", "join", "status", "helper", "load", "pki", "store"}) {
+  for (const std::string name :
+       {"serve", "join", "status", "helper", "load", "pki", "client", "store"}) {
     CLI::App program;
     polykern::AddFederationCommands(program);
     try {

@@ -9,6 +9,7 @@ void AddFederationCommands(CLI::App& program) {
   AddHelperCommand(program);
   AddLoadCommand(program);
   AddPkiCommand(program);
+  AddClientCommand(program);
   AddStoreCommand(program);
 }
 

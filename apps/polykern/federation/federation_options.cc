@@ -1,7 +1,10 @@
 #include "federation/federation_options.h"
 
+#include <charconv>
 #include <cstdint>
+#include <string_view>
 
+#include "polykern/core/error.h"
 #include "polykern/net/address.h"
 
 namespace polykern {
@@ -23,6 +26,27 @@ CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds) {
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
+}
+
+CLI::Option& AddTimeOption(CLI::App& command, const char* name, std::int64_t& seconds,
+                           const std::string& help) {
+  const auto read = [name, &seconds](const std::string& text) {
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+    const std::int64_t of_unit = unit == "s"   ? 1
+                                 : unit == "m" ? 60
+                                 : unit == "h" ? 3600
+                                 : unit == "d" ? 86'400
+                                               : 0;
+    constexpr std::int64_t kMost = std::int64_t{36'500} * 86'400;
+    if (error != std::errc() || of_unit == 0 || number < 1 || number > kMost / of_unit) {
+      throw Error(std::string(name) + " '" + text + "' is not a time like 90s, 2m, 12h or 30d");
+    }
+    seconds = number * of_unit;
+  };
+  return *command.add_option_function<std::string>(name, read, help)->type_name("TIME");
 }
 
 }  // namespace polykern

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "federation/client_names.h"
 #include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/core/error.h"
@@ -30,29 +31,10 @@ struct HelperCommandOptions {
   double keepalive = 10;  ///< seconds
 };
 
-void AddClient(const std::string& name, const std::string& where, std::set<std::string>& clients) {
-  if (!IsClientName(name)) {
-    throw Error(where + ": " + Quoted(name) + " is not a client's name; give one like station-7");
-  }
-  clients.insert(name);
-}
-
 std::set<std::string> ReadClients(const std::vector<std::string>& texts) {
-  std::set<std::string> clients;
-  for (const std::string& text : texts) {
-    if (!text.starts_with('@')) {
-      AddClient(text, OptionName("clients"), clients);
-      continue;
-    }
-    const std::string path = text.substr(1);
-    std::istringstream lines(ReadWholeFile(path));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.ends_with('\r')) line.pop_back();
-      if (!line.empty() && !line.starts_with('#')) AddClient(line, path, clients);
-    }
-  }
-  if (clients.empty()) throw Error(OptionName("clients") + " names nobody");
-  return clients;
+  const std::vector<std::string> names = ReadClientNames(texts, OptionName("clients"));
+  if (names.empty()) throw Error(OptionName("clients") + " names nobody");
+  return {names.begin(), names.end()};
 }
 
 void ExecuteHelper(HelperCommandOptions o) {

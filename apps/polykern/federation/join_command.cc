@@ -1,4 +1,6 @@
+#include <iostream>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "common_options.h"
@@ -7,7 +9,9 @@
 #include "federation/join_session.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
+#include "polykern/core/text.h"
 #include "polykern/data/samples/input_stream.h"
+#include "polykern/net/agent/renewal.h"
 #include "service.h"
 
 namespace polykern {
@@ -29,6 +33,10 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
   join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");
   join.add_option("--name", link.name, "With --insecure: who this is");
+  join.add_option(
+      "--renew", o->renew,
+      "HOST:PORT of `polykern pki serve`, which is asked for another certificate when a "
+      "third of this one's time is left; the folder must be writable (default: none)");
   join.add_option(
       "--state", o->agent.state,
       "File that remembers what was learnt, and how far a file of --input was (default: "
@@ -87,6 +95,14 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
           "is /etc/polykern/join/NAME");
     }
     if (!o->agent.link.insecure) WarnOfOpenKeys({o->agent.link.certificates + "/client.key"});
+    std::optional<CertificateRenewal> renewal;
+    if (!o->renew.empty()) {
+      if (o->agent.link.insecure)
+        throw Error("--renew has no effect with --insecure: leave it out");
+      renewal.emplace(o->renew, o->agent.link.certificates, [](const std::string& line) {
+        std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
+      });
+    }
     const std::shared_ptr<std::istream> input = OpenInput(o->input);
     JoinSession(*o).Run(*input);
   });

@@ -1,14 +1,20 @@
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "console.h"
+#include "federation/client_names.h"
+#include "federation/federation_options.h"
 #include "options.h"
+#include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/results/text_table.h"
@@ -22,6 +28,8 @@ using Json = nlohmann::ordered_json;
 struct PkiOptions {
   std::string folder = "pki";
   std::string name;
+  std::vector<std::string> names;  ///< in place of one; @FILE: those in a file
+  bool skip_issued = false;
   std::string format = "text";
   InitOptions init;
   IssueOptions issue;
@@ -48,7 +56,56 @@ void Init(const PkiOptions& options) {
   }
 }
 
-void Issue(const PkiOptions& options) {
+/// The names that are to be issued. Throws Error, before anything is, for those that cannot be.
+std::vector<std::string> NamesToIssue(const PkiOptions& options) {
+  std::vector<std::string> names = ReadClientNames(options.names, "NAME");
+  std::set<std::string> issued;
+  const std::int64_t now = std::time(nullptr);
+  if (!options.issue.renew) {
+    for (const IssuedCertificate& entry : ReadAuthority(options.folder).clients) {
+      if (StateOf(entry, now) == "good") issued.insert(entry.name);
+    }
+  }
+  std::vector<std::string> known;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) throw Error("'" + name + "' is named twice");
+    if (issued.contains(name)) known.push_back(name);
+  }
+  if (options.skip_issued) {
+    std::erase_if(names, [&](const std::string& name) { return issued.contains(name); });
+  } else if (!known.empty()) {
+    constexpr std::size_t kShown = 5;
+    const std::size_t more = known.size() - std::min(known.size(), kShown);
+    known.resize(known.size() - more);
+    throw Error("good certificates exist already for " + Listed(known) +
+                (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+                "; leave them out (--skip-issued), or make further ones (--renew)");
+  }
+  return names;
+}
+
+void IssueMany(PkiOptions options) {
+  const std::vector<std::string> names = NamesToIssue(options);
+  const std::string folder =
+      options.issue.out.empty() ? AuthorityPaths(options.folder).clients : options.issue.out;
+  std::int64_t expires = 0;
+  for (const std::string& name : names) {
+    options.issue.out = folder + "/" + name;
+    expires = IssueClient(options.folder, name, options.issue).expires;
+  }
+  std::cout << "issued     " << Count(names.size(), "client");
+  if (!names.empty()) std::cout << ", the last expires " << DateText(expires);
+  std::cout << "\nfolders    " << folder
+            << "/NAME (copy each to its device; client.key and mask.key are its secrets)\n";
+}
+
+void Issue(PkiOptions options) {
+  if (options.names.size() > 1 || options.names.front().starts_with('@')) {
+    IssueMany(std::move(options));
+    return;
+  }
+  options.name = options.names.front();
   const IssuedCertificate issued = IssueClient(options.folder, options.name, options.issue);
   const std::string folder = options.issue.out.empty()
                                  ? AuthorityPaths(options.folder).Client(options.name)
@@ -181,6 +238,9 @@ void AddPkiCommand(CLI::App& program) {
         ->add_option("--days", options.days, "How long it lasts, at most until the authority ends")
         ->check(days)
         ->capture_default_str();
+    AddTimeOption(*command, "--valid", options.valid,
+                  "The same for times like 90s, 2m, 12h or 30d, in place of --days")
+        .excludes("--days");
     command->add_flag("--renew", options.renew,
                       "A further certificate for a name that has one; mask.key stays, or is added");
   };
@@ -189,8 +249,13 @@ void AddPkiCommand(CLI::App& program) {
           "Make one client's folder: ca.crt, client.crt, client.key, mask.key. No other client is "
           "touched.\n"
           "Example: polykern pki issue station-7 --out station-7");
-  issue->add_option("NAME", issue_options->name, "The client's name, by which it is known")
+  issue
+      ->add_option("NAME", issue_options->names,
+                   "The client's name, by which it is known; or several, and @FILE for a file with "
+                   "one on each line: their folders are in --out")
       ->required();
+  issue->add_flag("--skip-issued", issue_options->skip_issued,
+                  "Of several names, leave out those that have a good certificate");
   add_issue_options(issue, issue_options->issue, "clients");
   issue->callback([o = issue_options] {
     LeaveNoCoreFiles();
@@ -230,6 +295,7 @@ void AddPkiCommand(CLI::App& program) {
       add("list", "List every certificate that was issued.\nExample: polykern pki list");
   AddFormatOption(*list, list_options->format);
   list->callback([o = list_options] { List(*o); });
+  AddPkiServeCommand(pki);
 }
 
 }  // namespace polykern

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -10,14 +9,18 @@
 #include <vector>
 
 #include "commands.h"
+#include "config_file.h"
 #include "console.h"
+#include "federation/client_names.h"
 #include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
+#include "polykern/io/files.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/pki/authority_folder.h"
+#include "polykern/net/server/control.h"
 #include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
 #include "polykern/results/text_table.h"
@@ -41,27 +44,6 @@ struct ServeOptions {
   double keepalive = 10;      ///< seconds
 };
 
-Quorum ParseQuorum(const std::string& text) {
-  if (text == "all") return {};
-  Quorum quorum;
-  double number = 0;
-  const bool percent = text.ends_with('%');
-  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const bool whole = number >= 1 && number <= 1e9 &&
-                     number == static_cast<double>(static_cast<std::uint64_t>(number));
-  if (error != std::errc() || stop != end || !(percent ? number > 0 && number <= 100 : whole)) {
-    throw Error("--quorum '" + text +
-                "' is not all, a number of clients, or a percentage like 60%");
-  }
-  if (percent) {
-    quorum.share = number / 100;
-  } else {
-    quorum.count = static_cast<std::uint64_t>(number);
-  }
-  return quorum;
-}
-
 Range ParseTargetRange(const std::string& text) {
   try {
     return ParseRange("=" + text).range;
@@ -76,6 +58,8 @@ void CompleteOptions(ServeOptions& o) {
     const Range range = ParseTargetRange(o.target_range);
     o.federation.target_range = {"", range.low, range.high};
   }
+  o.hosted.rounds.roster = ReadClientNames(o.hosted.rounds.roster, "--clients");
+  o.hosted.rounds.least_clients = LeastClientsOfStep(o.federation);
   o.hosted.rounds.use_late = o.stale == "accept";
   o.hosted.rounds.asynchronous = o.mode == "async";
   if (o.hosted.rounds.asynchronous && o.has_rounds) {
@@ -112,7 +96,9 @@ class Watch {
     step_ = status.step;
     answered_ = status.answered;
     constexpr std::chrono::seconds kPatience{10};
-    if (told_ || status.missing.empty() || status.finished || now < since_ + kPatience) return;
+    if (told_ || status.answered >= status.needed || status.finished || now < since_ + kPatience) {
+      return;
+    }
     told_ = true;
     std::string names;
     for (const std::string& name : status.missing) names += (names.empty() ? "" : ", ") + name;
@@ -120,7 +106,8 @@ class Watch {
               (status.learns_ranges ? "for ranges: there are "
                                     : "step " + std::to_string(status.step) + " has ") +
                   std::to_string(status.answered) + " of " + std::to_string(status.needed) +
-                  (status.learns_ranges ? "" : " answers") + "; not those of " + names);
+                  (status.learns_ranges ? "" : " answers") + "; " +
+                  (names.empty() ? "nobody else is connected" : "not those of " + names));
   }
 
  private:
@@ -192,14 +179,63 @@ std::string ServiceStatus(const ServerView& view) {
          (view.trouble.empty() ? "" : "; " + view.trouble);
 }
 
+CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>& o);
+
+/// What this process was started with.
+std::vector<std::string> OwnArguments() {
+  std::istringstream words(ReadWholeFile("/proc/self/cmdline"));
+  std::vector<std::string> arguments;
+  for (std::string word; std::getline(words, word, '\0');) arguments.push_back(word);
+  if (!arguments.empty()) arguments.erase(arguments.begin());
+  return arguments;
+}
+
+/// The same command line once more, with what its configuration file says now. Throws Error.
+ServeOptions ReadAgain(const std::vector<std::string>& arguments) {
+  CLI::App program;
+  program.name("polykern");
+  auto o = std::make_shared<ServeOptions>();
+  AddServeOptions(program, o);
+  std::vector<std::string> expanded = ExpandConfigFile(program, arguments);
+  std::ranges::reverse(expanded);  // CLI11 wants the last one first
+  try {
+    program.parse(expanded);
+  } catch (const CLI::ParseError& error) {
+    throw Error(error.what());
+  }
+  CompleteOptions(*o);
+  return *o;
+}
+
+/// Changes nothing if anything is wrong with it.
+void Reload(HostedServer& server, const std::vector<std::string>& arguments) {
+  try {
+    server.Change(ReadAgain(arguments).hosted.rounds);
+  } catch (const Error& error) {
+    server.log().Event("", "unchanged", error.Spelled(ShellSpelling));
+  }
+}
+
+/// With a configuration file SIGHUP means that it has changed; else what it always means.
+sigset_t BlockSignals(bool reloads) {
+  sigset_t signals = BlockEndings();
+  if (!reloads) return signals;
+  sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
 void Execute(ServeOptions o) {
   LeaveNoCoreFiles();
   Service service;
   o.hosted.server.keys = CredentialsWith("server.key");
   CompleteOptions(o);
-  const sigset_t endings = BlockEndings();
+  const std::vector<std::string> arguments = OwnArguments();
+  const sigset_t signals = BlockSignals(std::ranges::any_of(
+      arguments, [](const std::string& word) { return word.starts_with("--config"); }));
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
+  o.hosted.control = ControlPath(o.hosted.store);
   o.federation.clients = o.hosted.rounds.roster;
   o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
   HostedServer server(o.hosted);
@@ -218,7 +254,9 @@ void Execute(ServeOptions o) {
   bool ended = false;
   for (;;) {
     constexpr timespec kLook{0, 200'000'000};
-    if (sigtimedwait(&endings, nullptr, &kLook) > 0) break;
+    const int signal = sigtimedwait(&signals, nullptr, &kLook);
+    if (signal == SIGHUP) Reload(server, arguments);
+    if (signal > 0 && signal != SIGHUP) break;
     const ServerView view = server.View();
     const RoundsStatus& status = view.rounds;
     if (status.failure) throw *status.failure;
@@ -242,10 +280,7 @@ void Execute(ServeOptions o) {
   Conclude(server);
 }
 
-}  // namespace
-
-void AddServeCommand(CLI::App& program) {
-  auto o = std::make_shared<ServeOptions>();
+CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>& o) {
   o->hosted.log.text = "-";
   o->hosted.version = Version();
   o->hosted.spelling = [](std::string_view key, std::string_view value) {
@@ -293,14 +328,14 @@ void AddServeCommand(CLI::App& program) {
   group("Rounds",
         serve
             .add_option("--clients", o->hosted.rounds.roster,
-                        "The only clients, numbered in this order (default: all that have "
-                        "a certificate)")
+                        "The only clients, numbered in this order, or @FILE with one on a line "
+                        "(default: all that have a certificate)")
             ->delimiter(','));
   group("Rounds",
         serve.add_option_function<std::string>(
             "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
-            "Clients that must answer a step: all, a number, or a share like 60% "
-            "(default: all)"));
+            "Clients that must answer a step: a share of those that are there, a number, or all "
+            "that ever took part (default: 80%, and at least --least-clients, which is 2 then)"));
   group("Rounds", serve
                       .add_option("--deadline", o->deadline,
                                   "Seconds after a step's first update when a quorum ends it")
@@ -425,6 +460,14 @@ void AddServeCommand(CLI::App& program) {
   group("Algorithm",
         serve.add_option("--seed", o->federation.seed, "Seed of everything random (default: 0)")
             ->check(WholeNumber(0)));
+  return serve;
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App& program) {
+  auto o = std::make_shared<ServeOptions>();
+  CLI::App& serve = AddServeOptions(program, o);
   serve.callback([o, &serve] {
     o->has_rounds = serve.count("--quorum") + serve.count("--deadline") > 0;
     o->has_max_connected = serve.count("--max-connected") > 0;

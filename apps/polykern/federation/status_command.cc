@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "federation/http_fetch.h"
 #include "options.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/net/pki/dates.h"
 #include "polykern/results/text_table.h"
 
 namespace polykern {
@@ -18,40 +19,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr long kPatience = 5000;                        // milliseconds
-constexpr std::size_t kLongest = std::size_t{1} << 20;  // bytes of an answer
-
 struct StatusOptions {
   std::string server;
   std::string format = "text";
 };
 
-std::size_t Append(const char* bytes, std::size_t size, std::size_t count, void* text) {
-  auto& all = *static_cast<std::string*>(text);
-  if (all.size() + size * count > kLongest) return 0;
-  all.append(bytes, size * count);
-  return size * count;
-}
-
 std::string Fetch(const std::string& url) {
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
-                                                                 curl_easy_cleanup);
-  if (curl == nullptr) throw Error("libcurl cannot be used");
-  std::string text;
-  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http");
-  curl_easy_setopt(curl.get(), CURLOPT_NOPROXY, "*");
-  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT_MS, kPatience);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, Append);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &text);
-  const CURLcode code = curl_easy_perform(curl.get());
-  if (code != CURLE_OK) {
-    throw Error(url + ": no answer (" + curl_easy_strerror(code) +
-                "); is it the address of --metrics of a server that runs?");
+  std::string why;
+  try {
+    const HttpReply reply = HttpGet(url);
+    if (reply.status == 200) return reply.text;
+    why = "HTTP " + std::to_string(reply.status);
+  } catch (const Error& error) {
+    why = error.what();
   }
-  return text;
+  throw Error(url + ": no answer (" + why +
+              "); is it the address of --metrics of a server that runs?");
 }
 
 /// Whole numbers as they are, others with four digits that say something.
@@ -90,6 +73,18 @@ void ShowReleases(const Json& status,
   }
 }
 
+/// A server from before they were told says nothing of them.
+void ShowCertificates(const Json& status,
+                      const std::function<void(const char* name, const Json& value)>& row) {
+  if (status.at("clients").contains("gone")) row("clients gone", status.at("clients").at("gone"));
+  if (!status.contains("certificates")) return;
+  const auto end = [&](const char* name, const Json& time) {
+    if (!time.is_null()) row(name, TimeText(time.get<std::int64_t>()) + " UTC");
+  };
+  end("its certificate ends", status.at("certificates").at("server_ends"));
+  end("first client's ends", status.at("certificates").at("first_client_ends"));
+}
+
 void Show(const Json& status) {
   const Json& updates = status.at("updates");
   std::vector<std::vector<std::string>> rows;
@@ -104,6 +99,7 @@ void Show(const Json& status) {
   row("finished", status.at("finished"));
   row("clients connected", status.at("clients").at("connected"));
   row("clients enrolled", status.at("clients").at("enrolled"));
+  ShowCertificates(status, row);
   row("answers in the open step", status.at("answered"));
   row("clients it needs", status.at("needed"));
   row("seconds per step", status.at("mean_step_seconds"));

@@ -26,6 +26,7 @@ struct StoreOptions {
   std::string path;
   std::string format = "text";
   std::string out = "-";
+  std::string file;  ///< a backup
   double keep_days = 0;
   std::uint64_t keep_steps = 0;
 };
@@ -107,6 +108,18 @@ void Export(const StoreOptions& options) {
             << '\n';
 }
 
+void Backup(const StoreOptions& options) {
+  const std::uint64_t steps = BackupStore(StorePath(options.path), options.file);
+  std::cout << "backup     " << options.file << ", after " << Count(steps, "step") << '\n';
+}
+
+void Restore(const StoreOptions& options) {
+  const std::string path = StorePath(options.path);
+  const std::uint64_t steps = RestoreStore(options.file, path);
+  std::cout << "restored   " << path << ", after " << Count(steps, "step")
+            << "; what was there, if anything, is " << path << "-before\n";
+}
+
 void Prune(const StoreOptions& options, bool by_days, bool by_steps) {
   const std::string path = StorePath(options.path);
   const std::uint64_t before = ReadStore(path).file_bytes;
@@ -169,6 +182,21 @@ void AddStoreCommand(CLI::App& program) {
   write->add_option("--out", write_options->out, "File to write; -: standard output")
       ->capture_default_str();
   write->callback([o = write_options] { Export(*o); });
+
+  const auto [backup, backup_options] =
+      add("backup",
+          "Copy a store to a new file, as it is at one moment; a server may be using it.\n"
+          "Example: polykern store backup federation monday.db");
+  backup->add_option("FILE", backup_options->file, "File to make")->required();
+  backup->callback([o = backup_options] { Backup(*o); });
+
+  const auto [restore, restore_options] = add(
+      "restore",
+      "Put a backup in the place of its store, which is kept beside it, or where there is none. "
+      "The server must be stopped.\n"
+      "Example: polykern store restore federation monday.db");
+  restore->add_option("FILE", restore_options->file, "What store backup made")->required();
+  restore->callback([o = restore_options] { Restore(*o); });
 
   const auto [epoch, epoch_options] = add(
       "epoch",

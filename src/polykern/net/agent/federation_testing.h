@@ -23,6 +23,7 @@ class TestFederation {
     configuration.options.kernels = 4;
     configuration.options.features = 2;
     configuration.problem = {3, 100, 1};
+    rounds_options.quorum = Quorum::All();
     server_options.listen = "127.0.0.1:0";
     server_options.certificates = pki();
     InitOptions init;

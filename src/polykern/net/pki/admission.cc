@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 #include <sys/stat.h>
@@ -156,6 +157,18 @@ AdmissionResult Admission::CheckVerified(const std::shared_ptr<X509>& certificat
   const std::lock_guard lock(lists_->mutex);
   lists_->LoadIfNew();
   return Judge(certificate.get(), nullptr, lists_->revocations.get(), Role::kClient);
+}
+
+bool Admission::IsRevoked(const std::string& serial) {
+  BIGNUM* number = nullptr;
+  BN_hex2bn(&number, serial.c_str());
+  const BignumPtr owned(number);
+  const IntegerPtr wanted(number == nullptr ? nullptr : BN_to_ASN1_INTEGER(number, nullptr));
+  const std::lock_guard lock(lists_->mutex);
+  lists_->LoadIfNew();
+  X509_REVOKED* entry = nullptr;
+  return wanted != nullptr &&
+         X509_CRL_get0_by_serial(lists_->revocations.get(), &entry, wanted.get()) != 0;
 }
 
 bool Admission::Refresh() {

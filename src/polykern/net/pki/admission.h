@@ -48,6 +48,9 @@ class Admission {
   /// is not verified again. Null: there is none.
   AdmissionResult CheckVerified(const std::shared_ptr<X509>& certificate);
 
+  /// Of a certificate that is not here, by its number as AdmissionResult has it.
+  bool IsRevoked(const std::string& serial);
+
   /// Looks whether there is a new list; true if one came into force since the last call, so that
   /// peers which are in already should be checked again. Costs a look at the file's times.
   bool Refresh();

@@ -60,6 +60,19 @@ TEST_F(AdmissionTo, NoticesARevocationWithoutARestart) {
   EXPECT_FALSE(door.Check(a).good());
 }
 
+TEST_F(AdmissionTo, KnowsWhichSerialNumbersAreRevoked) {
+  Certificate("a");
+  Certificate("b");
+  Admission door(paths.certificate, paths.revocations);
+  const std::vector<IssuedCertificate> clients = ReadAuthority(pki).clients;
+  EXPECT_FALSE(door.IsRevoked(clients[0].serial));
+  RevokeClient(pki, "a");
+  EXPECT_TRUE(door.IsRevoked(clients[0].serial));
+  EXPECT_FALSE(door.IsRevoked(clients[1].serial));
+  EXPECT_FALSE(door.IsRevoked("")) << "of a client that never showed one";
+  EXPECT_FALSE(door.IsRevoked("not a number"));
+}
+
 TEST_F(AdmissionTo, RefusesEverythingElseAndSaysWhy) {
   Admission door(paths.certificate, paths.revocations);
   const KeyPair authority = Authority();

@@ -72,7 +72,7 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
   MakePrivateFolder(folder);
   const FileLock hold = FileLock::Wait(folder);
   RefuseExisting(folder);
-  const std::int64_t from = options.now - Signer::kClockSlack;
+  const std::int64_t from = options.now - kCertificateClockSlack;
   const std::int64_t until = options.now + static_cast<std::int64_t>(options.days) * Signer::kDay;
   const std::int64_t server_until =
       options.now + static_cast<std::int64_t>(options.server_days) * Signer::kDay;
@@ -107,7 +107,7 @@ std::size_t RevokeClient(const std::string& folder, const std::string& name, std
     if (!entry.revoked) entry.revoked = now;
   }
   ++list.number;
-  const std::string text = MakeRevocationList(signer.pair, list, now - Signer::kClockSlack);
+  const std::string text = MakeRevocationList(signer.pair, list, now - kCertificateClockSlack);
   ReplaceFile(paths.revocations, text, FileMode::kOpen);
   WriteIndex(paths.index, all);
   std::error_code none;  // no helper was ever issued

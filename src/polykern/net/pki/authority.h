@@ -32,6 +32,7 @@ struct InitOptions {
 struct IssueOptions {
   std::string out = {};  ///< folder to make; empty: clients/NAME or helpers/NAME in the authority's
   std::size_t days = 730;  ///< how long the certificate lasts, at most until the authority ends
+  std::int64_t valid = 0;  ///< seconds, in place of the days, unless 0
   bool renew = false;      ///< a further certificate for a name that has a good one
   /// A helper's host names and IP addresses; empty: those of this machine.
   std::vector<std::string> hosts = {};
@@ -58,6 +59,22 @@ CertificateFacts InitAuthority(const std::string& folder, const InitOptions& opt
 /// it has one and its certificate is not revoked.
 IssuedCertificate IssueClient(const std::string& folder, const std::string& name,
                               const IssueOptions& options);
+
+/// A further certificate, as a text, for the client and the key of this good one (PEM), which must
+/// be in the index and not revoked there. Lasts `valid` seconds. It is in the index before this
+/// returns; those of this client that have expired leave the index, which so stays short.
+std::string RenewClient(const std::string& folder, const std::string& certificate,
+                        std::int64_t valid, std::int64_t now);
+
+/// A server's key and certificate that nobody writes down, for a service of the authority itself.
+struct TemporaryServer {
+  KeyPair pair;
+  std::string authority;  ///< its certificate
+  std::int64_t expires = 0;
+};
+/// For a month; `hosts` as in InitOptions.
+TemporaryServer MakeTemporaryServer(const std::string& folder,
+                                    const std::vector<std::string>& hosts, std::int64_t now);
 
 /// The same for a helper; its folder also has the list of what is revoked.
 IssuedCertificate IssueHelper(const std::string& folder, const std::string& name,

@@ -63,11 +63,11 @@ struct Draft {
   }
 };
 
-/// A certificate for one end of a connection.
-std::string MakeEnd(const KeyPair& authority, const std::string& key, const std::string& name,
+/// A certificate for one end of a connection, whose public key this is.
+std::string MakeEnd(const KeyPair& authority, const KeyPtr& key, const std::string& name,
                     const Validity& valid, const std::string& purpose, const std::string& hosts) {
   const CertificatePtr issuer = NeedCertificate(authority.certificate, "the authority");
-  Draft draft(name, ParseKey(key, "the key").get(), valid, issuer.get());
+  Draft draft(name, key.get(), valid, issuer.get());
   draft.Add(NID_basic_constraints, "critical,CA:FALSE");
   draft.Add(NID_key_usage, "critical,digitalSignature");
   draft.Add(NID_ext_key_usage, purpose);
@@ -124,20 +124,30 @@ KeyPair MakeAuthority(const Validity& valid) {
 
 std::string MakeServerCertificate(const KeyPair& authority, const std::string& key,
                                   std::span<const std::string> hosts, const Validity& valid) {
-  return MakeEnd(authority, key, kServerName, valid, "serverAuth", HostList(hosts));
+  return MakeEnd(authority, ParseKey(key, "the key"), kServerName, valid, "serverAuth",
+                 HostList(hosts));
 }
 
 std::string MakeClientCertificate(const KeyPair& authority, const std::string& key,
                                   const std::string& name, const Validity& valid) {
   assert(IsClientName(name));
-  return MakeEnd(authority, key, name, valid, "clientAuth", "DNS:" + name);
+  return MakeEnd(authority, ParseKey(key, "the key"), name, valid, "clientAuth", "DNS:" + name);
+}
+
+std::string RenewClientCertificate(const KeyPair& authority, const std::string& certificate,
+                                   const Validity& valid) {
+  const CertificatePtr old = NeedCertificate(certificate, "the certificate");
+  const std::string name = CommonName(old.get());
+  assert(IsClientName(name));
+  return MakeEnd(authority, KeyPtr(X509_get_pubkey(old.get())), name, valid, "clientAuth",
+                 "DNS:" + name);
 }
 
 std::string MakeHelperCertificate(const KeyPair& authority, const std::string& key,
                                   const std::string& name, std::span<const std::string> hosts,
                                   const Validity& valid) {
   assert(IsClientName(name));
-  return MakeEnd(authority, key, name, valid, kHelperPurpose, HostList(hosts));
+  return MakeEnd(authority, ParseKey(key, "the key"), name, valid, kHelperPurpose, HostList(hosts));
 }
 
 std::string MakeRevocationList(const KeyPair& authority, const RevocationList& list,

@@ -15,6 +15,9 @@ namespace polykern {
 /// are seconds since 1970. Functions that read throw Error; `what` is the file the text came from,
 /// for the message. Any thread may call anything.
 
+/// Certificates begin so many seconds early: other machines' clocks may be behind.
+inline constexpr std::int64_t kCertificateClockSlack = 3600;
+
 struct KeyPair {
   std::string certificate;
   std::string key;
@@ -65,6 +68,10 @@ std::string MakeServerCertificate(const KeyPair& authority, const std::string& k
 /// For the client of this name.
 std::string MakeClientCertificate(const KeyPair& authority, const std::string& key,
                                   const std::string& name, const Validity& valid);
+
+/// For the client that another certificate is for, and its key.
+std::string RenewClientCertificate(const KeyPair& authority, const std::string& certificate,
+                                   const Validity& valid);
 
 /// For the helper of this name, reached by these names and addresses. Its purpose is one of our
 /// own, which TLS does not know: no server takes it for a client, no client for a server, not even

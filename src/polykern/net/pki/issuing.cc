@@ -88,7 +88,8 @@ IssuedCertificate Issue(const std::string& folder, const std::string& name, Role
   if (options.out.empty()) MakeHome(usual.parent_path().string());
   NewClientFolder fresh(target);
   const std::string key = MakeKey();
-  const Validity valid = signer.Days(options.days, options.now);
+  const Validity valid = options.valid > 0 ? signer.Seconds(options.valid, options.now)
+                                           : signer.Days(options.days, options.now);
   const std::string certificate = make(signer.pair, key, valid);
   ReplaceFile(fresh.path() + "/" + stem + ".key", key, FileMode::kSecret);
   ReplaceFile(fresh.path() + "/mask.key", mask_key.empty() ? MakeMaskKey() : mask_key,
@@ -114,6 +115,41 @@ IssuedCertificate IssueClient(const std::string& folder, const std::string& name
                [&](const KeyPair& authority, const std::string& key, const Validity& valid) {
                  return MakeClientCertificate(authority, key, name, valid);
                });
+}
+
+std::string RenewClient(const std::string& folder, const std::string& certificate,
+                        std::int64_t valid, std::int64_t now) {
+  const Signer signer(folder, now);
+  const CertificateFacts old = ReadCertificate(certificate, "the certificate");
+  std::vector<IssuedCertificate> all = ReadIndex(signer.paths.index);
+  const auto known = std::ranges::find(all, old.serial, &IssuedCertificate::serial);
+  if (known == all.end() || known->name != old.name || known->role != Role::kClient) {
+    throw Error("the certificate is not in the authority's index");
+  }
+  if (StateOf(*known, now) != "good") {
+    throw Error("the certificate of '" + old.name + "' is " + StateOf(*known, now));
+  }
+  const Validity span = signer.Seconds(valid, now);
+  const std::string fresh = RenewClientCertificate(signer.pair, certificate, span);
+  std::erase_if(all, [&](const IssuedCertificate& entry) {
+    return entry.name == old.name && entry.expires <= now && !entry.revoked;
+  });
+  all.push_back(
+      {old.name, ReadCertificate(fresh, old.name).serial, now, span.until, {}, Role::kClient});
+  WriteIndex(signer.paths.index, all);
+  return fresh;
+}
+
+TemporaryServer MakeTemporaryServer(const std::string& folder,
+                                    const std::vector<std::string>& hosts, std::int64_t now) {
+  constexpr std::int64_t kMonth = 30 * Signer::kDay;
+  const Signer signer(folder, now);
+  const Validity valid = signer.Seconds(kMonth, now);
+  const std::string key = MakeKey();
+  return {
+      {MakeServerCertificate(signer.pair, key, hosts.empty() ? LocalHosts() : hosts, valid), key},
+      signer.pair.certificate,
+      valid.until};
 }
 
 IssuedCertificate IssueHelper(const std::string& folder, const std::string& name,

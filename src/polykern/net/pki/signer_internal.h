@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,7 +19,6 @@ namespace polykern {
 class Signer {
  public:
   static constexpr std::int64_t kDay = 86400;
-  static constexpr std::int64_t kClockSlack = 3600;  // other machines' clocks may be behind
 
   Signer(const std::string& folder, std::int64_t now)
       : paths(Checked(folder)), hold_(FileLock::Wait(folder)) {
@@ -34,10 +34,13 @@ class Signer {
     }
   }
 
-  /// From now on, for so many days, but not longer than the authority.
+  /// From now on, for so many seconds, but not longer than the authority.
+  Validity Seconds(std::int64_t seconds, std::int64_t now) const {
+    return {now - kCertificateClockSlack, now + std::min(seconds, until - now)};
+  }
   Validity Days(std::size_t days, std::int64_t now) const {
     const auto wanted = static_cast<std::int64_t>(days);
-    return {now - kClockSlack, wanted < (until - now) / kDay ? now + wanted * kDay : until};
+    return Seconds(wanted < (until - now) / kDay ? wanted * kDay : until - now, now);
   }
 
   const AuthorityPaths paths;

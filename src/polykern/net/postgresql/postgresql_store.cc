@@ -37,6 +37,13 @@ constexpr const char* kPostgresqlSchema = R"(
   ALTER TABLE polykern_state ALTER numbers SET STORAGE EXTERNAL;
 )";
 
+/// Stores of older versions have none: it is made when one is opened to write.
+constexpr const char* kPostgresqlNotes = R"(
+  CREATE TABLE IF NOT EXISTS polykern_client_note(
+    number bigint PRIMARY KEY, label text NOT NULL, forgotten bigint NOT NULL,
+    serial text NOT NULL, expires bigint NOT NULL);
+)";
+
 /// {1,2,3}: what unnest($1::bigint[]) makes rows of.
 template <typename Items, typename Number>
 std::string ArrayOf(const Items& items, const Number& number) {
@@ -86,6 +93,20 @@ std::optional<ResumePoint> NewestIn(Connection& connection) {
   return point;
 }
 
+void ReadNotes(Connection& connection, std::vector<StoredClient>& clients) {
+  if (connection.Number("SELECT (to_regclass('polykern_client_note') IS NOT NULL)::int::bigint") ==
+      0) {
+    return;
+  }
+  const Rows rows = connection.Run(
+      "SELECT number, label, forgotten, serial, expires FROM polykern_client_note", {});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows.Count(i, 0) >= clients.size()) continue;  // nobody wrote that
+    clients[rows.Count(i, 0)].note = {rows.Text(i, 1), rows.Integer(i, 2) != 0, rows.Text(i, 3),
+                                      rows.Integer(i, 4)};
+  }
+}
+
 StoreContents ContentsOf(Connection& connection) {
   StoreContents contents{.version = kPostgresqlVersion,
                          .configuration = ConfigurationIn(connection),
@@ -104,6 +125,7 @@ StoreContents ContentsOf(Connection& connection) {
     contents.clients.push_back({clients.Text(i, 0), clients.Integer(i, 1), clients.Integer(i, 2),
                                 clients.Count(i, 3), clients.Count(i, 4), clients.Count(i, 5)});
   }
+  ReadNotes(connection, contents.clients);
   const auto count = [&](const char* sql) {
     return static_cast<std::uint64_t>(connection.Number(sql));
   };
@@ -128,6 +150,9 @@ class PostgresqlStore final : public Store {
     }
     CheckVersion(connection_);
     if (configuration != nullptr) CheckConfiguration(*configuration);
+    if (Number("SELECT (to_regclass('polykern_client_note') IS NULL)::int::bigint") != 0) {
+      connection_.Run(kPostgresqlNotes);
+    }
     steps_ = Number("SELECT max(steps) FROM polykern_state");
     clients_ = Number("SELECT count(*) FROM polykern_client");
   }
@@ -155,6 +180,13 @@ class PostgresqlStore final : public Store {
     if (batch.configuration != nullptr) ReplaceConfiguration(*batch.configuration);
     if (batch.step) WriteStep(*batch.step, now);
     WriteEvents(batch.events);
+    for (const auto& [client, note] : batch.notes) {
+      connection_.Run(
+          "INSERT INTO polykern_client_note VALUES($1, $2, $3, $4, $5) ON CONFLICT (number) DO "
+          "UPDATE SET label = excluded.label, forgotten = excluded.forgotten, "
+          "serial = excluded.serial, expires = excluded.expires",
+          {client, note.label, std::int64_t{note.forgotten}, note.serial, note.expires});
+    }
     transaction.Commit();
     clients_ += batch.clients.size();
     if (batch.step) steps_ = batch.step->steps;

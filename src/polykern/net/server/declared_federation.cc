@@ -13,11 +13,14 @@
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/made_inputs.h"
+#include "polykern/net/server/rounds_options.h"
 #include "polykern/net/store/open_store.h"
 #include "polykern/privacy/discrete_gaussian.h"
 
 namespace polykern {
 namespace {
+
+constexpr const char* kLeastClients = "least_clients";
 
 void CheckEnds(const std::string& option, const ColumnRange& column) {
   if (column.low < column.high && std::isfinite(column.high - column.low)) return;
@@ -274,9 +277,19 @@ std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared
   std::vector<std::string> keys;
   for (const auto& [key, text] : declared.options) {
     const OptionDeclaration* option = FindOption(key);
-    if (option != nullptr && !UsesOption(algorithm, *option)) keys.push_back(key);
+    if (option != nullptr && !UsesOption(algorithm, *option) && key != kLeastClients) {
+      keys.push_back(key);
+    }
   }
   return keys;
+}
+
+std::uint64_t LeastClientsOfStep(const DeclaredFederation& declared) {
+  const auto given = declared.options.find(kLeastClients);
+  if (given == declared.options.end()) return RoundsOptions().least_clients;
+  AlgorithmOptions options;
+  SetOption(*FindOption(kLeastClients), given->second, options);
+  return options.least_clients;
 }
 
 namespace {

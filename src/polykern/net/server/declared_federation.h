@@ -58,7 +58,11 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps);
 
-/// The keys of declared options that the algorithm does not use.
+/// For RoundsOptions::least_clients, where the option of that name says it for a step as well as
+/// for a sum. Throws Error unless it is a whole number.
+std::uint64_t LeastClientsOfStep(const DeclaredFederation& declared);
+
+/// The keys of declared options that have no effect with the algorithm.
 std::vector<std::string> OptionsWithoutEffect(const DeclaredFederation& declared,
                                               const std::string& algorithm);
 

@@ -1,10 +1,12 @@
 #include "polykern/net/server/hosted_server.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/helper/helper_opener.h"
+#include "polykern/net/server/control.h"
 #include "polykern/net/server/pairwise_opener.h"
 #include "polykern/net/server/server_noise.h"
 #include "polykern/net/store/open_store.h"
@@ -19,9 +21,16 @@ RoundsOptions With(RoundsOptions options, RoundsObserver& observer, ReleaseOpene
   return options;
 }
 
-/// Clients that are part of the federation need not be named again.
+/// What follows from the federation need not be said again: its clients, how many must be in a sum,
+/// and that masks which cancel over all clients need all of them.
 HostedServerOptions Named(HostedServerOptions options) {
-  if (!options.federation.clients.empty()) options.rounds.roster = options.federation.clients;
+  RoundsOptions& rounds = options.rounds;
+  if (!options.federation.clients.empty()) rounds.roster = options.federation.clients;
+  rounds.least_clients =
+      std::max<std::uint64_t>(rounds.least_clients, options.federation.options.least_clients);
+  if (options.federation.options.masking == Masking::kPairwise && rounds.quorum == Quorum{}) {
+    rounds.quorum = Quorum::All();
+  }
   return options;
 }
 
@@ -43,8 +52,8 @@ void CheckPairs(const HostedServerOptions& options) {
     throw Error(OptionName("stale", "accept") + " does not go with " + pairwise +
                 ": a sum needs everybody's answer to the same step; leave it out");
   }
-  if (options.rounds.quorum.Of(options.federation.clients.size()) !=
-      options.federation.clients.size()) {
+  if (!options.rounds.quorum.all() &&
+      options.rounds.quorum.count != options.federation.clients.size()) {
     throw Error(pairwise + " needs " + OptionName("quorum", "all") +
                 ": masks of a client that stays away do not come off");
   }
@@ -110,18 +119,32 @@ HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(Named(options)),
       began_(std::chrono::steady_clock::now()),
       algorithm_(MakeAlgorithm(options.federation, options_.rounds.roster.size())),
-      store_((CheckListen(options.server), CheckPrivacy(options, TermsOf(options, *algorithm_)),
+      store_((CheckListen(options.server), CheckPrivacy(options_, TermsOf(options, *algorithm_)),
               OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
       opener_(NewOpener(options, algorithm_->shape(), TermsOf(options, *algorithm_))),
       rounds_(*algorithm_, *store_, With(options_.rounds, log_, opener_.get())),
       server_(options.server, algorithm_->shape(), rounds_) {
   if (!options.metrics.empty()) metrics_.emplace(options.metrics, [this] { return View(); });
+  if (options.control.empty()) return;
+  try {
+    control_.emplace(options.control,
+                     [this](const HttpHead& request) { return AnswerControl(request, rounds_); });
+  } catch (const Error& error) {
+    throw Error(options.control + ": cannot be listened on (" + error.what() +
+                "); may files be made there?");
+  }
 }
 
 /// The rounds' thread may be waiting for the helper.
 HostedServer::~HostedServer() {
   if (opener_ != nullptr) opener_->Stop();
+}
+
+void HostedServer::Change(const RoundsOptions& options) {
+  HostedServerOptions changed = options_;
+  changed.rounds = options;
+  rounds_.Change(Named(std::move(changed)).rounds, std::chrono::steady_clock::now());
 }
 
 ServerView HostedServer::View() const {
@@ -132,6 +155,7 @@ ServerView HostedServer::View() const {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   view.rounds = rounds_.status();
   view.traffic = server_.traffic();
+  view.certificate_expires = server_.expires();
   view.step_times = log_.step_times();
   view.log_events_lost = log_.lost();
   if (opener_ != nullptr) view.opener = opener_->status();

@@ -27,6 +27,7 @@ struct HostedServerOptions {
   ServerLogOptions log = {};
   std::string helper = {};   ///< HOST:PORT of who takes masks off; needed where there are some
   std::string metrics = {};  ///< see MetricsServer; empty: none
+  std::string control = {};  ///< path of a socket, see control.h; empty: none
   std::string version = {};  ///< of polykern, for whoever looks
   OptionSpelling spelling = KeySpelling;  ///< of options in ServerView::trouble
 };
@@ -46,6 +47,8 @@ class HostedServer {
   /// The same of the metrics; empty: there are none.
   std::string metrics_address() const { return metrics_ ? metrics_->address() : ""; }
   ServerView View() const;
+  /// Takes over what may change while it runs; see Rounds::Change, which throws.
+  void Change(const RoundsOptions& options);
   /// For what the caller does.
   ServerLog& log() { return log_; }
 
@@ -59,6 +62,7 @@ class HostedServer {
   Rounds rounds_;
   const FederationServer server_;
   std::optional<MetricsServer> metrics_;
+  std::optional<HttpServer> control_;
 };
 
 }  // namespace polykern

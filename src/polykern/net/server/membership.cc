@@ -1,5 +1,6 @@
 #include "polykern/net/server/membership.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace polykern {
@@ -11,6 +12,8 @@ Membership::Membership(const RoundsOptions& options, std::span<const StoredClien
     Member& member = members_[Enrol(client.name)];
     member.next_step = member.stored_next_step = client.next_step;
     if (options.roster.empty() && client.next_step > 0) --absent_;
+    member.note = client.note;
+    SetGone(members_.size() - 1, client.note.forgotten);
   }
   MarkStored(stored.size());
   for (const std::string& name : options.roster) {
@@ -31,15 +34,15 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   if (!known && !options_.roster.empty()) {
     return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
   }
-  if (!known && members_.size() >= options_.most_clients) {
+  if (!known && members_.size() - gone_ >= options_.most_clients) {
     return Ending{Kind::kBusy, "the federation has no room for another client"};
   }
   const bool replaces = known && members_[*known].session;
   if (!replaces && connected_ >= options_.most_connected) {
     return Ending{Kind::kBusy, "the server is full"};
   }
-  if (!known && !options_.asynchronous &&
-      options_.quorum.Of(expected() + 1) > options_.most_connected) {
+  if (!known && !options_.asynchronous && options_.quorum.all() &&
+      expected() + 1 > options_.most_connected) {
     return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
   }
   return {};
@@ -62,6 +65,7 @@ std::span<const Member> Membership::MarkStored(std::size_t count) {
 
 void Membership::Connect(std::uint64_t number, SessionId session) {
   Member& member = members_[number];
+  SetGone(number, false);
   if (IsAbsent(member)) --absent_;
   member.session = session;
   ++connected_;
@@ -74,6 +78,15 @@ void Membership::Disconnect(std::uint64_t number) {
   if (IsAbsent(member)) ++absent_;
   --connected_;
   if (IsWaitedFor(member)) --unanswered_;
+}
+
+void Membership::SetGone(std::uint64_t number, bool gone) {
+  Member& member = members_[number];
+  if (gone == member.gone || (gone && member.session)) return;
+  if (IsAbsent(member)) --absent_;
+  member.gone = gone;
+  gone ? ++gone_ : --gone_;
+  if (IsAbsent(member)) ++absent_;
 }
 
 void Membership::Count(std::uint64_t number, std::uint64_t step) {
@@ -94,8 +107,9 @@ void Membership::CountRanges(std::uint64_t number) {
 }
 
 void Membership::BeginSteps() {
-  for (Member& member : members_) member.counted = false;
+  for (Member& member : members_) ForgetAnswer(member);
   answering_ = 0;
+  learns_ranges_ = false;
   BeginStep(step_, {});
 }
 
@@ -127,10 +141,25 @@ bool Membership::AddStrike(Strikes& strikes, RoundsTime now) const {
   return true;
 }
 
+void Membership::StopWaiting() {
+  if (!needs_share()) return;
+  for (Member& member : members_) {
+    if (member.session && IsWaitedFor(member)) member.awaited = false;
+  }
+  unanswered_ = 0;
+}
+
+/// The open step is another one, or will be.
+void Membership::ForgetAnswer(Member& member) {
+  const bool absent = IsAbsent(member);
+  member.counted = false;
+  if (!absent && IsAbsent(member)) ++absent_;
+}
+
 std::vector<Rejections> Membership::EndCollecting() {
   std::vector<Rejections> rejected;
   for (std::size_t k = 0; k < members_.size(); ++k) {
-    members_[k].counted = false;
+    ForgetAnswer(members_[k]);
     const std::uint64_t count = std::exchange(members_[k].rejected, 0);
     if (count > 0) rejected.push_back({k, count});
   }
@@ -159,23 +188,39 @@ bool Membership::IsWaitedFor(const Member& member) const {
 }
 
 bool Membership::IsAbsent(const Member& member) const {
-  return options_.roster.empty() && !member.session && member.next_step == 0;
+  return !member.session && !member.counted &&
+         (member.gone || (options_.roster.empty() && member.next_step == 0));
+}
+
+std::uint64_t Membership::least() const {
+  const std::size_t named = options_.roster.size();
+  return named > 0 ? std::min<std::uint64_t>(options_.least_clients, named)
+                   : options_.least_clients;
 }
 
 std::uint64_t Membership::needed() const {
-  return options_.asynchronous ? 1 : options_.quorum.Of(expected());
+  const Quorum& quorum = options_.quorum;
+  if (options_.asynchronous) return 1;
+  if (quorum.count > 0) return quorum.count;
+  if (needs_share()) return std::max(quorum.Of(there()), least());
+  return (quorum == Quorum{} ? Quorum::All() : quorum).Of(expected());
 }
 
 void Membership::Describe(RoundsStatus& status) const {
   status.enrolled = members_.size();
   status.connected = connected_;
+  status.gone = gone_;
   status.needed = needed();
   constexpr std::size_t kMostMissing = 5;
   double predictions = 0;
   for (const Member& member : members_) {
     if (!HasQuorum() && status.missing.size() < kMostMissing && !member.counted &&
-        !IsAbsent(member)) {
+        !IsAbsent(member) && (member.session || !needs_share())) {
       status.missing.push_back(member.name);
+    }
+    if (member.session && member.note.expires > 0) {
+      status.first_expiry =
+          std::min(status.first_expiry.value_or(member.note.expires), member.note.expires);
     }
     const ClientReport& report = member.report;
     if (report.predictions == 0) continue;

@@ -36,6 +36,9 @@ struct Member {
   std::optional<SessionId> session = {};  ///< its connection
   ClientReport report = {};
   bool clips = false;  ///< it has told of labels outside their range
+  /// It was forgotten, or no certificate lets it in: not waited for, until it connects.
+  bool gone = false;
+  ClientNote note = {};
 };
 
 /// Who takes part in a federation: the clients and their numbers, who may come in, who is expected
@@ -49,6 +52,7 @@ class Membership {
 
   std::size_t size() const { return members_.size(); }
   Member& operator[](std::uint64_t number) { return members_[number]; }
+  const Member& operator[](std::uint64_t number) const { return members_[number]; }
   std::optional<std::uint64_t> Find(const std::string& name) const;
 
   /// Why this client cannot come in now.
@@ -60,11 +64,16 @@ class Membership {
 
   void Connect(std::uint64_t number, SessionId session);
   void Disconnect(std::uint64_t number);
+  /// Member::gone; a client that is connected is not.
+  void SetGone(std::uint64_t number, bool gone);
 
   /// An update of this client counts in the open step.
   void Count(std::uint64_t number, std::uint64_t step);
   /// Before the first step: ranges of this client count, as an answer to it would.
   void CountRanges(std::uint64_t number);
+  /// There are no steps yet: a share is of those that are named, and everybody by default, since
+  /// whoever comes too late has ranges that others chose.
+  void LearnRanges() { learns_ranges_ = true; }
   /// The ranges are known: nobody has answered the first step.
   void BeginSteps();
   /// It sent something, if nothing that counts: it is waited for again.
@@ -75,6 +84,8 @@ class Membership {
   bool Reject(const std::string& name, RoundsTime now);
   bool IsBanned(const std::string& name, RoundsTime now) const;
 
+  /// The deadline has passed twice without a quorum: whoever has not answered is not there.
+  void StopWaiting();
   bool HasQuorum() const { return answering_ >= needed(); }
   /// Nobody is left who could answer the open step.
   bool IsComplete() const { return unanswered_ == 0 || answering_ == members_.size(); }
@@ -89,10 +100,19 @@ class Membership {
 
  private:
   bool AddStrike(Strikes& strikes, RoundsTime now) const;
+  void ForgetAnswer(Member& member);
   bool IsWaitedFor(const Member& member) const;
-  /// It has nothing to do with the federation yet: it came, and went before it sent anything.
+  /// It is gone, or has nothing to do with the federation yet: it came, and went before it sent
+  /// anything.
   bool IsAbsent(const Member& member) const;
+  /// Whoever `all` means.
   std::size_t expected() const { return members_.size() - absent_; }
+  /// Whoever a share is of.
+  std::size_t there() const { return answering_ + unanswered_; }
+  std::uint64_t least() const;
+  bool needs_share() const {
+    return !options_.quorum.all() && options_.quorum.count == 0 && !learns_ranges_;
+  }
   std::uint64_t needed() const;
 
   const RoundsOptions& options_;
@@ -105,7 +125,9 @@ class Membership {
   std::size_t connected_ = 0;
   std::size_t unanswered_ = 0;  // connected, and waited for
   std::size_t absent_ = 0;
+  std::size_t gone_ = 0;
   std::size_t answering_ = 0;  // with an update in the open step
+  bool learns_ranges_ = false;
 };
 
 }  // namespace polykern

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "polykern/net/server/http_server.h"
 #include "polykern/net/server/server_view.h"
 
 namespace polykern {
@@ -16,17 +17,12 @@ class MetricsServer {
   /// HOST:PORT, or PORT alone: on the loopback; port 0: one that is free. `look` is called from any
   /// thread, and must not throw. Throws Error if the address cannot be listened on.
   MetricsServer(const std::string& listen, std::function<ServerView()> look);
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
 
   /// HOST:PORT, with the port it got.
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return http_->address(); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-  std::string address_;
+  std::unique_ptr<HttpServer> http_;
 };
 
 }  // namespace polykern

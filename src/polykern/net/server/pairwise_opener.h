@@ -19,6 +19,7 @@ class PairwiseOpener final : public ReleaseOpener {
   /// `certificates`: the authority's folder. Throws Error if it cannot be used.
   PairwiseOpener(const std::string& certificates, std::vector<std::string> clients);
 
+  bool needs_everybody() const override { return true; }
   std::string ClientsNeed() override;
   void AddKey(const std::string& client, const std::string& mask_key) override;
   std::string Open(Release& release, std::span<const std::string> clients) override;

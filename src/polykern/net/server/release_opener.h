@@ -37,6 +37,8 @@ class ReleaseOpener {
 
   /// Must clients mask what they send?
   virtual bool masked() const { return true; }
+  /// Without one client, whoever it is, nothing can be opened.
+  virtual bool needs_everybody() const { return false; }
   /// Waits for nothing any more.
   virtual void Stop() {}
   virtual OpenerStatus status() const { return {}; }

@@ -68,8 +68,9 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
 
 Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
                const StoreContents& contents)
-    : options_(options),
+    : algorithm_(algorithm.name()),
       writer_(store),
+      options_(options),
       coordinator_(Resume(algorithm, store, options, contents)),
       published_(algorithm.shape(), contents.configuration, options.steps,
                  coordinator_.broadcast()),
@@ -77,6 +78,7 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       members_(options_, contents.clients, published_.step()),
       keeps_samples_(algorithm.kept_samples() > 0),
       no_helper_key_(LacksKey()) {
+  if (ranges_) members_.LearnRanges();
   if (!coordinator_.releases().empty()) {  // it was stopped before their masks were off
     phase_ = Phase::kOpening;
     closed_.steps = coordinator_.broadcast().step;
@@ -123,6 +125,9 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
     End(*links_.Find(*earlier), {Ending::Kind::kReplaced, "a newer connection took its place"});
   }
   members_.Connect(*number, session);
+  if (ClientNote note = members_[*number].note; std::exchange(note.forgotten, false)) {
+    Note(*number, note);
+  }
   link.client = number;
   links_.Wake(link);
   return session;
@@ -269,6 +274,12 @@ bool Rounds::IsStepDue(Time now) const {
          (members_.IsComplete() || now >= first_answer_ + options_.deadline);
 }
 
+/// So many have fallen silent at once that the others are no quorum.
+bool Rounds::IsOverdue(Time now) const {
+  return phase_ == Phase::kCollecting && !counted_.empty() &&
+         now >= first_answer_ + 2 * options_.deadline;
+}
+
 void Rounds::SignalIfDue(Time now) {
   if (IsStepDue(now)) has_work_ = true;
 }
@@ -285,6 +296,7 @@ void Rounds::Commit(Time now) {
   committing_ = true;
   WelcomeThoseWhoWait();
   for (;;) {
+    if (IsOverdue(now)) members_.StopWaiting();
     if (IsStepDue(now)) EndStep();
     if (!writer_.Due(now)) {
       if (phase_ == Phase::kOpening && OpenNext(locked)) continue;

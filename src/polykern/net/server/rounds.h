@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +76,17 @@ class Rounds {
   /// Ends every connection of a client that may no longer take part.
   void Expel(const std::string& name, const std::string& why, Time now);
 
+  /// The certificate that this session's client showed, and when it ends.
+  void NoteCertificate(SessionId session, const std::string& serial, std::int64_t expires);
+  /// Who can never come in with the certificate that it showed last is not waited for.
+  void Recheck(const std::function<bool(const ClientNote&)>& may_come_in, Time now);
+  /// It left for good: it is not waited for, and has a place again when it comes back. Returns why
+  /// not; empty: it is done.
+  std::string Forget(const std::string& name, Time now);
+  /// The same of what its operator calls it.
+  std::string Label(const std::string& name, const std::string& label);
+  std::vector<ClientView> Clients() const;
+
   /// What this session should do now. A slow one gets the newest model, whatever it missed.
   Outgoing Take(SessionId session);
 
@@ -87,7 +99,12 @@ class Rounds {
   /// thread is in it another one returns at once.
   void Commit(Time now);
 
-  const RoundsOptions& options() const { return options_; }
+  /// Takes over quorum, least clients, deadline, limits and retries, from the open step on; the
+  /// rest stays. Throws Error, and changes nothing, if they cannot work.
+  void Change(const RoundsOptions& options, Time now);
+
+  /// What a client is told for whom there is no room.
+  Busy RetryWindow(const std::string& reason) const;
   /// No message about ranges is longer; 0: none is expected.
   std::size_t longest_ranges() const;
   RoundsStatus status() const;
@@ -107,12 +124,14 @@ class Rounds {
   static std::optional<LearntRanges> RangesToLearn(const RoundsOptions& options,
                                                    const StoreConfiguration& texts);
   void End(Link& link, const Ending& ending);
+  void Note(std::uint64_t number, const ClientNote& note);
   void TakeUpdate(Link& link, Updates& updates, Time now);
   void TakeRanges(Link& link, const ClientRanges& ranges, Time now);
   void NoteClipped(Member& member, std::uint64_t labels);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   void Ban(const std::string& name);
   bool IsStepDue(Time now) const;
+  bool IsOverdue(Time now) const;
   void SignalIfDue(Time now);
   void EndStep();
   bool OpenNext(Locked& locked);
@@ -120,6 +139,7 @@ class Rounds {
   void LogNoise();
   std::vector<double> StateNow() const;
   bool LacksKey() const;
+  bool NeedsEverybody() const;
   bool MayWelcome(const Member& member) const;
   void WelcomeThoseWhoWait();
   void TakeIn(const WriteResult& result);
@@ -127,10 +147,11 @@ class Rounds {
   void Publish(const StoreConfiguration& configuration);
   void Log(const std::string& name, const char* event, const std::string& detail);
 
-  const RoundsOptions options_;
+  const std::string algorithm_;
   StepWriter writer_;
 
   mutable std::mutex mutex_;  // for all that follows
+  RoundsOptions options_;
   std::condition_variable_any work_changed_;
   bool has_work_ = false;    // for whoever waits
   bool committing_ = false;  // somebody is in Commit

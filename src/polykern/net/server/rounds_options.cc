@@ -2,7 +2,9 @@
 #include "polykern/net/server/rounds_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <sstream>
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
@@ -49,7 +51,8 @@ void CheckQuorum(const RoundsOptions& options) {
   const std::size_t named = options.roster.size();
   const std::uint64_t most =
       std::min(named > 0 ? named : options.most_clients, options.most_connected);
-  const std::uint64_t needed = options.quorum.Of(named);
+  const Quorum& quorum = options.quorum;
+  const std::uint64_t needed = quorum.all() ? named : std::max<std::uint64_t>(quorum.count, 1);
   if (needed <= most) return;
   throw Error("a quorum of " + std::to_string(needed) + " clients can never answer: at most " +
               std::to_string(most) + " can be connected; lower " + OptionName("quorum") +
@@ -58,6 +61,27 @@ void CheckQuorum(const RoundsOptions& options) {
 }
 
 }  // namespace
+
+Quorum ParseQuorum(std::string_view text) {
+  if (text == "all") return Quorum::All();
+  Quorum quorum;
+  double number = 0;
+  const bool percent = text.ends_with('%');
+  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const bool whole = number >= 1 && number <= 1e9 &&
+                     number == static_cast<double>(static_cast<std::uint64_t>(number));
+  if (error != std::errc() || stop != end || !(percent ? number > 0 && number <= 100 : whole)) {
+    throw Error(OptionName("quorum") + " '" + std::string(text) +
+                "' is not all, a number of clients, or a percentage like 60%");
+  }
+  if (percent) {
+    quorum.share = number / 100;
+  } else {
+    quorum.count = static_cast<std::uint64_t>(number);
+  }
+  return quorum;
+}
 
 std::uint64_t Quorum::Of(std::uint64_t clients) const {
   if (count > 0) return count;
@@ -68,6 +92,25 @@ std::uint64_t Quorum::Of(std::uint64_t clients) const {
 Busy RoundsOptions::RetryWindow(const std::string& reason) const {
   return {static_cast<std::uint32_t>(retry_earliest.count()),
           static_cast<std::uint32_t>(retry_latest.count()), reason};
+}
+
+std::string InWords(const RoundsOptions& options) {
+  const Quorum& quorum = options.quorum;
+  std::ostringstream text;
+  text << "quorum ";
+  if (quorum.all()) {
+    text << "all";
+  } else if (quorum.count > 0) {
+    text << quorum.count;
+  } else {
+    text << 100 * quorum.share << "%, least clients " << options.least_clients;
+  }
+  text << ", deadline " << static_cast<double>(options.deadline.count()) / 1000 << " s, at most "
+       << options.most_clients << " clients, " << options.most_connected
+       << " of them connected, retries after "
+       << static_cast<double>(options.retry_earliest.count()) / 1000 << " to "
+       << static_cast<double>(options.retry_latest.count()) / 1000 << " s";
+  return text.str();
 }
 
 void CheckRounds(const RoundsOptions& options, std::string_view algorithm,

@@ -16,14 +16,22 @@ namespace polykern {
 /// What the rounds are told; they never read a clock.
 using RoundsTime = std::chrono::steady_clock::time_point;
 
-/// How many clients must have answered before a step may end: a number, or a share of those that
-/// are expected to: the roster, or without one whoever is connected or has ever answered.
+/// How many clients must have answered before a step may end: a number; a share of those that are
+/// there, which are the connected without those that stay silent; or all: the roster, or without
+/// one whoever is connected or has ever answered, unless it was revoked or forgotten.
 struct Quorum {
   std::uint64_t count = 0;  ///< 0: the share counts
-  double share = 1;         ///< in (0, 1]; 1: everybody
+  double share = 0.8;       ///< in (0, 1]; 1: all
 
+  static Quorum All() { return {.share = 1}; }
+  bool all() const { return count == 0 && share == 1; }
+  /// Of so many clients that are counted for it.
   std::uint64_t Of(std::uint64_t clients) const;
+  bool operator==(const Quorum&) const = default;
 };
+
+/// "all", a number of clients, or a percentage like "80%". Throws Error for anything else.
+Quorum ParseQuorum(std::string_view text);
 
 /// Hears what happens, as it happens. Called with the rounds' mutex held: must be quick, must not
 /// throw, and must not call back.
@@ -41,9 +49,12 @@ class ReleaseOpener;
 
 struct RoundsOptions {
   Quorum quorum = {};
+  /// Where the quorum is a share, no step ends with fewer answers, unless the roster has fewer.
+  std::uint64_t least_clients = 2;
   /// After a step's first update, the step ends when a quorum has answered and either everybody
   /// who is connected has, or this much time has passed. Whoever let it pass is not waited for
-  /// again before it has sent something: a silent client costs one deadline.
+  /// again before it has sent something: a silent client costs one deadline. When so many fall
+  /// silent at once that the rest is no share of them, it costs two.
   std::chrono::milliseconds deadline{10'000};
   /// Updates for steps that have ended count in the open one, and in its quorum; else they are
   /// dropped. For algorithms with AlgorithmTraits::takes_late_updates.
@@ -68,6 +79,9 @@ struct RoundsOptions {
   bool uses_late() const { return use_late || asynchronous; }
   Busy RetryWindow(const std::string& reason) const;
 };
+
+/// One line for people: the quorum, the deadline and the limits.
+std::string InWords(const RoundsOptions& options);
 
 /// Throws Error unless rounds of this algorithm can go on with a store's clients and ever end.
 void CheckRounds(const RoundsOptions& options, std::string_view algorithm,

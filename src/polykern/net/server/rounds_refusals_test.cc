@@ -224,7 +224,7 @@ TEST_F(RoundsOfAFederation, RefuseAQuorumThatCanNeverAnswer) {
   options_.most_connected = 3;
   EXPECT_THROW(Start(), Error);
   options_.roster = {"a", "b", "c", "d"};
-  options_.quorum = {};
+  options_.quorum = Quorum::All();
   EXPECT_THROW(Start(), Error);
 }
 

@@ -9,8 +9,22 @@
 
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/core/error.h"
+#include "polykern/net/store/store.h"
+#include "polykern/net/wire.h"
 
 namespace polykern {
+
+/// A client as its operator sees it. A plain value.
+struct ClientView {
+  std::string name;
+  std::uint64_t number = 0;
+  bool connected = false;
+  bool awaited = true;  ///< false: it lets steps pass without an answer
+  bool gone = false;    ///< it was forgotten, or no certificate lets it in
+  std::uint64_t next_step = 0;
+  ClientNote note = {};
+  ClientReport report = {};
+};
 
 /// What the rounds have seen since they began, and where they are. A plain value.
 struct RoundsStatus {
@@ -18,6 +32,10 @@ struct RoundsStatus {
   bool finished = false;
   std::size_t enrolled = 0;
   std::size_t connected = 0;
+  std::size_t gone = 0;  ///< forgotten, or without a good certificate
+  /// When the first certificate of a connected client ends, in seconds since 1970; none: they have
+  /// none.
+  std::optional<std::int64_t> first_expiry = {};
   bool learns_ranges = false;  ///< there are no steps yet: it waits for clients' ranges
   std::uint64_t answered = 0;  ///< updates of the open step, or ranges
   std::uint64_t needed = 0;    ///< clients that must answer before it may end

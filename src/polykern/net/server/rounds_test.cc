@@ -82,7 +82,7 @@ TEST_F(RoundsOfAFederation, GiveASlowClientTheNewestModelAndNoQueue) {
 }
 
 TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
-  options_.quorum.share = 0.6;  // two of three
+  options_.quorum.share = 0.6;  // two of three that are there
   options_.deadline = seconds(10);
   Start();
   const std::vector<TestClient> clients = {Join("a"), Join("b"), Join("c")};
@@ -100,6 +100,29 @@ TEST_F(RoundsOfAFederation, EndAStepAtTheDeadlineWithAQuorum) {
   rounds_->Commit(now_ + seconds(9));
   EXPECT_EQ(step(), 1U);
   rounds_->Commit(now_ + seconds(10));
+  EXPECT_EQ(step(), 2U);
+}
+
+TEST_F(RoundsOfAFederation, LastTwoDeadlinesWhenMostFallSilentAtOnce) {
+  options_.roster = {};
+  options_.quorum = {};
+  options_.deadline = seconds(10);
+  Start();
+  std::vector<TestClient> clients;
+  for (int k = 0; k < 6; ++k) clients.push_back(Join("c" + std::to_string(k)));
+  Answer(clients[0], 0);
+  Answer(clients[1], 0);
+  rounds_->Commit(now_ + seconds(19));
+  EXPECT_EQ(step(), 0U) << "two of six are no 80 %";
+  rounds_->Commit(now_ + seconds(20));
+  EXPECT_EQ(step(), 1U);
+  Answer(clients[0], 1);
+  EXPECT_EQ(step(), 1U) << "one is too few, whoever is silent";
+  Answer(clients[1], 1);
+  EXPECT_EQ(step(), 2U) << "nobody waits for the silent any more";
+  Leave(clients[1]);
+  Answer(clients[0], 2);
+  rounds_->Commit(now_ + seconds(1000));
   EXPECT_EQ(step(), 2U);
 }
 
@@ -485,8 +508,9 @@ TEST_F(RoundsOfAFederation, SayWhenTheStoreFailsAndTellNobodyOfTheStep) {
   rounds_.reset();  // before its store
 }
 
-TEST(AQuorum, IsANumberOrAShareOfTheEnrolled) {
-  EXPECT_EQ(Quorum{}.Of(8), 8U);
+TEST(AQuorum, IsANumberOrAShareOfThoseThatCount) {
+  EXPECT_EQ(Quorum{}.Of(8), 7U);
+  EXPECT_EQ(Quorum::All().Of(8), 8U);
   EXPECT_EQ(Quorum{}.Of(0), 1U);
   EXPECT_EQ((Quorum{.count = 3}.Of(8)), 3U);
   EXPECT_EQ((Quorum{.count = 0, .share = 0.5}.Of(7)), 4U);

@@ -41,6 +41,7 @@ class RoundsOfAFederation : public testing::Test {
     configuration_.problem = {3, 100, 1};
     algorithm_ = MakeAlgorithm(configuration_);
     options_.roster = {"a", "b", "c"};
+    options_.quorum = Quorum::All();
   }
 
   /// As a server that is started, or started again.

@@ -38,6 +38,7 @@ using Kind = Ending::Kind;
 constexpr milliseconds kTick{20};
 constexpr std::chrono::seconds kLook{1};             // at calls that say nothing, and revocations
 constexpr std::chrono::seconds kCheckEverybody{60};  // clocks may be set
+constexpr std::int64_t kRenewalTime = 600;           // seconds: its next one comes with it
 constexpr std::chrono::seconds kGoodbye{2};
 constexpr std::chrono::seconds kStarvedTime{3};  // that it is told of
 constexpr milliseconds kStarvedPause{100};       // before the next attempt to get a descriptor
@@ -101,6 +102,9 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
       const AuthorityPaths paths(options.certificates, options.keys);
       admission_.emplace(paths.certificate, paths.revocations);
       tls_ = ReadServerTls(paths);
+      expires_ = ReadCertificate(ReadWholeFile(paths.server_certificate), paths.server_certificate)
+                     .valid.until;
+      RecheckAbsent(Now());
     }
     for (std::size_t n = 0; n < LoopsHere(); ++n) {
       loops_.push_back(std::make_unique<Loop>(TickOf(options)));
@@ -133,6 +137,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   }
 
   const std::string& address() const { return address_; }
+  std::optional<std::int64_t> expires() const { return expires_; }
   ServerTraffic traffic() const {
     return {traffic_.in, traffic_.out, unopened_, made_way_, crowded_};
   }
@@ -221,10 +226,10 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
       if (told) {
         call.End({Kind::kBusy, crowded});
       } else {
-        call.TurnAway(rounds_.options().RetryWindow(crowded));
+        call.TurnAway(rounds_.RetryWindow(crowded));
       }
     } else if (rounds_.IsBanned(call.who.name, Now())) {
-      call.TurnAway(rounds_.options().RetryWindow(kBanned));
+      call.TurnAway(rounds_.RetryWindow(kBanned));
     } else {
       call.Begin();
     }
@@ -306,6 +311,16 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
 
   void Recheck(Rounds::Time now) {
     for (const auto& call : Calls()) PutOut(*call, now);
+    RecheckAbsent(now);
+  }
+
+  /// Who is not connected, and can never be with the certificate that it has.
+  void RecheckAbsent(Rounds::Time now) {
+    rounds_.Recheck(
+        [this, today = std::time(nullptr)](const ClientNote& note) {
+          return note.expires + kRenewalTime > today && !admission_->IsRevoked(note.serial);
+        },
+        now);
   }
 
   /// Unless its certificate is still good.
@@ -332,6 +347,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   std::atomic<std::uint64_t> made_way_{0};
   std::atomic<std::uint64_t> crowded_{0};
   std::atomic<Rounds::Time::rep> starved_until_{0};  // of descriptors
+  std::optional<std::int64_t> expires_;              // the certificate
   std::optional<Admission> admission_;
   TlsContext tls_;  // null: insecure
   std::string address_;
@@ -361,6 +377,10 @@ FederationServer::~FederationServer() = default;
 
 std::string FederationServer::address() const {
   return impl_->address();
+}
+
+std::optional<std::int64_t> FederationServer::expires() const {
+  return impl_->expires();
 }
 
 ServerTraffic FederationServer::traffic() const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "polykern/net/server/rounds.h"
@@ -62,6 +63,8 @@ class FederationServer {
   /// there are no descriptors left. Empty: nothing.
   std::string trouble() const;
   ServerTraffic traffic() const;
+  /// The end of the server's own certificate, in seconds since 1970; none: it has none.
+  std::optional<std::int64_t> expires() const;
 
  private:
   class Impl;

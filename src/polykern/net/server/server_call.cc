@@ -52,6 +52,7 @@ void ServerCall::Handle(ClientMessage message) {
     if (session_) throw Error("a second hello came on one connection");
     greeted_ = true;
     session_ = rounds_.Join(who.name, *hello, shared_from_this(), Now());
+    if (certificate != nullptr) rounds_.NoteCertificate(*session_, who.serial, who.valid_until);
     Pump();
     return;
   }

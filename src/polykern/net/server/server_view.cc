@@ -76,6 +76,28 @@ void AddReleases(const ServerView& view, Families& out) {
   }
 }
 
+void AddClients(const ServerView& view, Families& out) {
+  const RoundsStatus& r = view.rounds;
+  out.Gauge("polykern_clients_enrolled", "Clients that ever took part.",
+            static_cast<double>(r.enrolled));
+  out.Gauge("polykern_clients_connected", "Clients that are connected.",
+            static_cast<double>(r.connected));
+  out.Gauge("polykern_clients_gone",
+            "Clients that were forgotten, or whose certificate is no good.",
+            static_cast<double>(r.gone));
+  const auto expiry = [&](const char* whose, const std::optional<std::int64_t>& end) {
+    if (!end) return;
+    ClientMetric& metric = out.Add("polykern_certificate_expiry_timestamp_seconds",
+                                   "When the server's certificate ends, and the first one of a "
+                                   "client that is connected.",
+                                   MetricType::Gauge);
+    metric.label.push_back({"whose", whose});
+    metric.gauge.value = static_cast<double>(*end);
+  };
+  expiry("server", view.certificate_expires);
+  expiry("client", r.first_expiry);
+}
+
 nlohmann::ordered_json NoiseJson(const OpenerStatus& opener) {
   if (!opener.noise) return nullptr;
   const auto& noise = *opener.noise;
@@ -83,6 +105,10 @@ nlohmann::ordered_json NoiseJson(const OpenerStatus& opener) {
       {"epsilon", noise.epsilon},     {"delta", noise.delta},
       {"epsilon_spent", noise.spent}, {"epsilon_left", std::max(0.0, noise.epsilon - noise.spent)},
       {"releases", noise.releases},   {"releases_left", noise.releases_left}};
+}
+
+nlohmann::ordered_json TimeJson(const std::optional<std::int64_t>& seconds) {
+  return seconds ? nlohmann::ordered_json(*seconds) : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json HelperJson(const OpenerStatus& opener) {
@@ -104,10 +130,7 @@ std::string ToMetrics(const ServerView& view) {
             view.trouble.empty() ? 1 : 0);
   out.Gauge("polykern_uptime_seconds", "Since the server was started.", view.uptime_seconds);
   out.Counter("polykern_steps_total", "Steps committed since the federation began.", r.step);
-  out.Gauge("polykern_clients_enrolled", "Clients that ever took part.",
-            static_cast<double>(r.enrolled));
-  out.Gauge("polykern_clients_connected", "Clients that are connected.",
-            static_cast<double>(r.connected));
+  AddClients(view, out);
   out.Gauge("polykern_step_answers", "Updates counted in the open step.",
             static_cast<double>(r.answered));
   out.Gauge("polykern_step_answers_needed", "Clients that must answer before it may end.",
@@ -166,7 +189,10 @@ std::string ToJson(const ServerView& view) {
       {"algorithm", view.algorithm},
       {"step", r.step},
       {"finished", r.finished},
-      {"clients", {{"enrolled", r.enrolled}, {"connected", r.connected}}},
+      {"clients", {{"enrolled", r.enrolled}, {"connected", r.connected}, {"gone", r.gone}}},
+      {"certificates",
+       {{"server_ends", TimeJson(view.certificate_expires)},
+        {"first_client_ends", TimeJson(r.first_expiry)}}},
       {"answered", r.answered},
       {"needed", r.needed},
       {"updates",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "polykern/net/server/release_opener.h"
@@ -18,6 +19,7 @@ struct ServerView {
   RoundsStatus rounds = {};
   OpenerStatus opener = {};
   ServerTraffic traffic = {};
+  std::optional<std::int64_t> certificate_expires = {};  ///< FederationServer::expires
   StepTimes step_times = {};
   std::uint64_t log_events_lost = 0;
   std::string trouble = {};  ///< why it does not work as it should; empty: it does

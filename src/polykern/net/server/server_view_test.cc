@@ -83,6 +83,8 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
   view.rounds.reporting = 1;
   view.opener.noise = OpenerStatus::Noise{};
   view.opener.helper = OpenerStatus::Helper{.answered_seconds = 1};
+  view.certificate_expires = 1;
+  view.rounds.first_expiry = 2;
   std::istringstream lines(ToMetrics(view));
   std::set<std::string> helped;
   std::string family;
@@ -98,7 +100,7 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
       EXPECT_EQ(line.ends_with("counter"), family.ends_with("_total")) << line;
     }
   }
-  EXPECT_EQ(helped.size(), 32U);
+  EXPECT_EQ(helped.size(), 34U);
 }
 
 TEST(AServersView, GivesEveryNumberItsOwnMetric) {
@@ -126,6 +128,9 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   view.traffic.unopened = ++next;
   view.traffic.made_way = ++next;
   view.traffic.crowded = ++next;
+  r.gone = ++next;
+  view.certificate_expires = static_cast<std::int64_t>(++next);
+  r.first_expiry = static_cast<std::int64_t>(++next);
   auto samples = Samples(ToMetrics(view));
   const std::vector<std::pair<const char*, double>> expected = {{"uptime_seconds", 101.5},
                                                                 {"steps_total", 102},
@@ -147,14 +152,21 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
                                                                 {"labels_clipped_total", 118},
                                                                 {"connections_unopened_total", 119},
                                                                 {"connections_made_way_total", 120},
-                                                                {"connections_crowded_total", 121}};
+                                                                {"connections_crowded_total", 121},
+                                                                {"clients_gone", 122}};
   for (const auto& [name, value] : expected) {
     EXPECT_EQ(samples[std::string("polykern_") + name], value) << name;
   }
   const auto json = nlohmann::json::parse(ToJson(view));
   EXPECT_EQ(json["uptime_seconds"], 101.5);
   EXPECT_EQ(json["step"], 102);
-  EXPECT_EQ(json["clients"], (nlohmann::json{{"enrolled", 103}, {"connected", 104}}));
+  EXPECT_EQ(json["clients"],
+            (nlohmann::json{{"enrolled", 103}, {"connected", 104}, {"gone", 122}}));
+  const std::string expiry = "polykern_certificate_expiry_timestamp_seconds";
+  EXPECT_EQ(samples[expiry + "{whose=\"server\"}"], 123);
+  EXPECT_EQ(samples[expiry + "{whose=\"client\"}"], 124);
+  EXPECT_EQ(json["certificates"],
+            (nlohmann::json{{"server_ends", 123}, {"first_client_ends", 124}}));
   EXPECT_EQ(json["answered"], 105);
   EXPECT_EQ(json["needed"], 106);
   EXPECT_EQ(json["updates"]["accepted"], 107);

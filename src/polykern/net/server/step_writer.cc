@@ -16,10 +16,10 @@ void KeepTheNewest(std::vector<StoredEvent>& events) {
   events.erase(events.begin(), events.end() - kManyEvents);
 }
 
-StoreBatch BatchOf(const std::vector<std::string>& clients, const std::optional<EndedStep>& step,
-                   const std::optional<StoreConfiguration>& configuration,
-                   const std::vector<StoredEvent>& events) {
-  StoreBatch batch{.clients = clients, .events = events};
+}  // namespace
+
+StoreBatch StepWriter::Work::Batch() const {
+  StoreBatch batch{.clients = clients, .events = events, .notes = notes};
   if (configuration) batch.configuration = &*configuration;
   if (step && step->opened) {
     batch.step = StepCommit{step->steps, step->state, {}};
@@ -28,8 +28,6 @@ StoreBatch BatchOf(const std::vector<std::string>& clients, const std::optional<
   }
   return batch;
 }
-
-}  // namespace
 
 StepWriter::~StepWriter() {
   if (failed_ || waiting_.events.empty()) return;
@@ -50,6 +48,11 @@ void StepWriter::End(EndedStep step) {
   waiting_.step = std::move(step);
 }
 
+void StepWriter::Note(std::uint64_t client, const ClientNote& note) {
+  const std::lock_guard lock(mutex_);
+  waiting_.notes.push_back({client, note});
+}
+
 void StepWriter::Configure(StoreConfiguration configuration) {
   const std::lock_guard lock(mutex_);
   waiting_.configuration = std::move(configuration);
@@ -66,7 +69,7 @@ bool StepWriter::Due(RoundsTime now) const {
   const std::lock_guard lock(mutex_);
   if (failed_ || now < try_again_) return false;
   return waiting_.step || waiting_.configuration || !waiting_.clients.empty() ||
-         waiting_.events.size() >= kManyEvents;
+         !waiting_.notes.empty() || waiting_.events.size() >= kManyEvents;
 }
 
 WriteResult StepWriter::Write(RoundsTime now) {
@@ -77,7 +80,7 @@ WriteResult StepWriter::Write(RoundsTime now) {
   }
   WriteResult result;
   try {
-    store_.Write(BatchOf(work.clients, work.step, work.configuration, work.events));
+    store_.Write(work.Batch());
     result.clients = work.clients.size();
     result.step = std::move(work.step);
     result.configuration = std::move(work.configuration);
@@ -98,6 +101,7 @@ WriteResult StepWriter::Write(RoundsTime now) {
 void StepWriter::PutBack(Work work) {
   for (std::string& client : waiting_.clients) work.clients.push_back(std::move(client));
   for (StoredEvent& event : waiting_.events) work.events.push_back(std::move(event));
+  for (NotedClient& noted : waiting_.notes) work.notes.push_back(std::move(noted));
   if (waiting_.step) work.step = std::move(waiting_.step);
   if (waiting_.configuration) work.configuration = std::move(waiting_.configuration);
   waiting_ = std::move(work);

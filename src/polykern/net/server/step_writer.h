@@ -51,6 +51,8 @@ class StepWriter {
   void Enrol(const std::string& client);
   /// No other step may be waiting.
   void End(EndedStep step);
+  /// It takes the place of what was noted of this client.
+  void Note(std::uint64_t client, const ClientNote& note);
   /// It takes the place of the store's.
   void Configure(StoreConfiguration configuration);
   /// Lines wait for other work, or until there are many: a crash may take the last ones. While
@@ -68,6 +70,10 @@ class StepWriter {
     std::optional<EndedStep> step;
     std::optional<StoreConfiguration> configuration;
     std::vector<StoredEvent> events;
+    std::vector<NotedClient> notes;  // the last of a client counts
+
+    /// As long as nothing of it changes.
+    StoreBatch Batch() const;
   };
   void PutBack(Work work);
 

@@ -36,6 +36,7 @@ class SqliteStore final : public Store {
   SqliteStore(const std::string& path, const StoreConfiguration* configuration)
       : file_(path, "store", kStoreFormat, FillWith(configuration)), database_(*file_) {
     if (configuration != nullptr) CheckConfiguration(*configuration);
+    database_.Run(kClientNotes);
     steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
     clients_ = Unsigned(database_.Number("SELECT count(*) FROM client"));
   }
@@ -62,6 +63,7 @@ class SqliteStore final : public Store {
     if (batch.configuration != nullptr) ReplaceConfiguration(*batch.configuration);
     if (batch.step) WriteStep(*batch.step, now);
     WriteEvents(batch.events);
+    WriteNotes(batch.notes);
     transaction.Commit();
     clients_ += batch.clients.size();
     if (batch.step) steps_ = batch.step->steps;
@@ -168,6 +170,15 @@ class SqliteStore final : public Store {
     sql_.delete_steps.Bind(1, steps - kKeptRecords).Run();
   }
 
+  void WriteNotes(std::span<const NotedClient> notes) {
+    if (notes.empty()) return;
+    Statement insert(database_, "INSERT OR REPLACE INTO client_note VALUES(?, ?, ?, ?, ?)");
+    for (const auto& [client, note] : notes) {
+      insert.Bind(1, Signed(client)).Bind(2, note.label).Bind(3, std::int64_t{note.forgotten});
+      insert.Bind(4, note.serial).Bind(5, note.expires).Run();
+    }
+  }
+
   void WriteEvents(std::span<const StoredEvent> events) {
     if (events.empty()) return;
     Statement insert(database_,
@@ -195,7 +206,9 @@ StoreKind SqliteStoreKind() {
             return std::make_unique<SqliteStore>(path, configuration);
           },
           .read = ReadSqliteStore,
-          .exists = HasSqliteStore};
+          .exists = HasSqliteStore,
+          .backup = BackupSqliteStore,
+          .restore = RestoreSqliteStore};
 }
 
 }  // namespace polykern

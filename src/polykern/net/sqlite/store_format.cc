@@ -35,6 +35,16 @@ std::optional<ResumePoint> ReadNewest(Database& database) {
   return point;
 }
 
+void ReadNotes(Database& database, std::vector<StoredClient>& clients) {
+  if (database.Number("SELECT count(*) FROM sqlite_schema WHERE name = 'client_note'") == 0) return;
+  Statement query(database, "SELECT number, label, forgotten, serial, expires FROM client_note");
+  while (query.Next()) {
+    const std::uint64_t number = Unsigned(query.Integer(0));
+    if (number >= clients.size()) continue;  // nobody wrote that
+    clients[number].note = {query.Text(1), query.Integer(2) != 0, query.Text(3), query.Integer(4)};
+  }
+}
+
 std::vector<StoredClient> ReadClients(Database& database) {
   std::vector<StoredClient> clients;
   Statement query(database,
@@ -45,6 +55,7 @@ std::vector<StoredClient> ReadClients(Database& database) {
                        Unsigned(query.Integer(3)), Unsigned(query.Integer(4)),
                        Unsigned(query.Integer(5))});
   }
+  ReadNotes(database, clients);
   return clients;
 }
 

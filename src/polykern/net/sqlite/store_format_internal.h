@@ -29,6 +29,13 @@ constexpr const char* kStoreSchema = R"(
                      event TEXT NOT NULL, detail TEXT NOT NULL);
 )";
 
+/// Stores of older versions have none: it is made when one is opened to write.
+constexpr const char* kClientNotes = R"(
+  CREATE TABLE IF NOT EXISTS client_note(number INTEGER PRIMARY KEY, label TEXT NOT NULL,
+                                         forgotten INTEGER NOT NULL, serial TEXT NOT NULL,
+                                         expires INTEGER NOT NULL);
+)";
+
 constexpr SqliteFormat kStoreFormat{kStoreApplication, kStoreVersion, kStoreSchema};
 
 StoreConfiguration ReadConfiguration(Database& database);
@@ -38,5 +45,7 @@ StoreContents ReadContents(Database& database);
 /// See StoreKind.
 StoreContents ReadSqliteStore(const std::string& path);
 bool HasSqliteStore(const std::string& path);
+std::uint64_t BackupSqliteStore(const std::string& path, const std::string& file);
+std::uint64_t RestoreSqliteStore(const std::string& file, const std::string& path);
 
 }  // namespace polykern

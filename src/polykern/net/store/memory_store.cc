@@ -40,6 +40,7 @@ class MemoryStore final : public Store {
     }
     if (batch.configuration != nullptr) configuration_ = *batch.configuration;
     if (batch.step) WriteStep(*batch.step, now);
+    for (const NotedClient& noted : batch.notes) clients_.at(noted.client).note = noted.note;
     for (const StoredEvent& event : batch.events) events_.push_back(event.time);
     while (events_.size() > kKeptRecords) events_.pop_front();
   }

@@ -25,6 +25,13 @@ std::pair<StoreKind, std::string> KindOf(const std::string& url) {
   return {kinds.front(), url};
 }
 
+/// Of a kind that knows no backup.
+Error NoFile(const std::string& url, const StoreKind& kind) {
+  return Error(kind.scheme == "memory"
+                   ? url + ": there is no store here; name a file"
+                   : "a database is backed up and restored with its own tools, such as pg_dump");
+}
+
 }  // namespace
 
 std::unique_ptr<Store> OpenStore(const std::string& url, const StoreConfiguration& configuration) {
@@ -45,6 +52,18 @@ StoreContents ReadStore(const std::string& url) {
 bool HasStore(const std::string& url) {
   const auto [kind, place] = KindOf(url);
   return kind.exists(place);
+}
+
+std::uint64_t BackupStore(const std::string& url, const std::string& file) {
+  const auto [kind, place] = KindOf(url);
+  if (kind.backup == nullptr) throw NoFile(url, kind);
+  return kind.backup(place, file);
+}
+
+std::uint64_t RestoreStore(const std::string& file, const std::string& url) {
+  const auto [kind, place] = KindOf(url);
+  if (kind.restore == nullptr) throw NoFile(url, kind);
+  return kind.restore(file, place);
 }
 
 std::string StorePath(const std::string& folder_or_url) {

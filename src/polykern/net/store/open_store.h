@@ -25,6 +25,16 @@ StoreContents ReadStore(const std::string& url);
 /// Throws Error for one that cannot be read.
 bool HasStore(const std::string& url);
 
+/// Copies a store to a new file, for its owner alone, as it is at one moment, also while a server
+/// uses it. The disk has it when this returns. Returns how many steps it has.
+std::uint64_t BackupStore(const std::string& url, const std::string& file);
+
+/// Puts such a copy in the place of a store that no server uses, or makes one. The store that was
+/// there is kept beside it, as PATH-before. Throws Error, and changes nothing, if that is of
+/// another federation, or if the server adds noise itself and would spend its budget again. Returns
+/// how many steps it has.
+std::uint64_t RestoreStore(const std::string& file, const std::string& url);
+
 /// store.db in a folder; anything else is itself.
 std::string StorePath(const std::string& folder_or_url);
 

@@ -31,6 +31,16 @@ struct ResumePoint {
   std::vector<double> state;  ///< Coordinator::Save after them
 };
 
+/// What is noted about a client beside what it sent.
+struct ClientNote {
+  std::string label = {};    ///< what its operator calls it
+  bool forgotten = false;    ///< it left for good, as its operator says
+  std::string serial = {};   ///< of the certificate that it last showed; empty: none yet
+  std::int64_t expires = 0;  ///< the end of that certificate; 0: it has none
+
+  bool operator==(const ClientNote&) const = default;
+};
+
 struct StoredClient {
   std::string name;
   std::int64_t first_seen = 0;  ///< seconds since 1970, as all times here
@@ -38,6 +48,7 @@ struct StoredClient {
   std::uint64_t accepted = 0;   ///< updates that counted
   std::uint64_t rejected = 0;
   std::uint64_t next_step = 0;  ///< after the last one it answered; 0: it answered none yet
+  ClientNote note = {};
 };
 
 /// What is in a store.
@@ -51,6 +62,11 @@ struct StoreContents {
   std::uint64_t step_records = 0;
   std::uint64_t events = 0;
   std::uint64_t file_bytes = 0;  ///< that it takes, with what is beside it
+};
+
+struct NotedClient {
+  std::uint64_t client = 0;  ///< its number
+  ClientNote note;           ///< takes the place of the one before
 };
 
 struct Rejections {
@@ -89,6 +105,7 @@ struct StoreBatch {
   const StoreConfiguration* configuration = nullptr;
   std::optional<StepCommit> step = {};
   std::span<const StoredEvent> events = {};
+  std::span<const NotedClient> notes = {};
 };
 
 struct PruneOptions {
@@ -143,6 +160,11 @@ struct StoreKind {
   /// False if there is none, or one in which nothing is yet: its server was stopped while it made
   /// it. Throws Error for one that cannot be read.
   bool (*exists)(const std::string& place);
+  /// A copy of one moment in a new file, also while a server uses the store, and such a copy put
+  /// back where none does; both return how many steps it has. Null: such stores have tools of their
+  /// own.
+  std::uint64_t (*backup)(const std::string& place, const std::string& file) = nullptr;
+  std::uint64_t (*restore)(const std::string& file, const std::string& place) = nullptr;
 };
 
 }  // namespace polykern

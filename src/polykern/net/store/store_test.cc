@@ -156,6 +156,20 @@ TEST_P(EveryStore, WritesClientsAStepAndEventsAtOnce) {
   EXPECT_EQ(contents.events, 2U);
 }
 
+TEST_P(EveryStore, KeepsWhatIsNotedOfClients) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  const std::array notes = {NotedClient{2, {"roof", true, "0A", 99}},
+                            NotedClient{1, {.serial = "0B", .expires = 7}}};
+  store_->Write({.clients = names, .notes = notes});
+  Reopen();
+  const std::array later = {NotedClient{1, {.label = "yard's \"old\" one"}}};
+  store_->Write({.notes = later});
+  const std::vector<StoredClient> clients = store_->Contents().clients;
+  EXPECT_EQ(clients.at(0).note, ClientNote{});
+  EXPECT_EQ(clients.at(1).note, later[0].note);
+  EXPECT_EQ(clients.at(2).note, notes[0].note);
+}
+
 TEST_P(EveryStore, WritesNothingWhenThereIsNothing) {
   store_->Write({});
   EXPECT_FALSE(store_->Contents().newest);

@@ -68,6 +68,8 @@ const char* PhraseOf(unsigned status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 409:
+      return "Conflict";
     case 426:
       return "Upgrade Required";
     default:

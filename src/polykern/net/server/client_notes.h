@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "polykern/net/store/store.h"
+
+namespace polykern {
+
+/// What an operator may note of a client in a store that no server is using; Rounds does the same
+/// where one is. Both throw Error, and change nothing, if there is no such client.
+
+/// It left for good. Throws Error, too, where masks need everybody.
+void ForgetClient(Store& store, const std::string& name);
+/// What its operator calls it; empty: nothing.
+void LabelClient(Store& store, const std::string& name, const std::string& label);
+
+// In words, for both.
+
+std::string NotAClient(const std::string& name);
+inline constexpr const char* kNeverForgotten =
+    "pairwise masks need every client, so none can be forgotten; begin with a new store without it";
+
+}  // namespace polykern
