@@ -145,7 +145,7 @@ def meet(polykern, tmp_path):
 
     def run(server, client):
         running.append(subprocess.Popen(
-            [os.environ["POLYKERN"], "serve", "--listen", "127.0.0.1:0", "--certificates", server, "--dimension", "1",
+            [os.environ["POLYKERN"], "serve", "--quorum", "all", "--listen", "127.0.0.1:0", "--certificates", server, "--dimension", "1",
              "--target-range", "0:1", "--steps", "1", "--store", f"{len(running)}.db", "--log", "none"],
             cwd=tmp_path, stdout=subprocess.PIPE, text=True))
         port = re.match(r"listening on 127\.0\.0\.1:(\d+)", running[-1].stdout.readline())[1]

@@ -202,7 +202,7 @@ def make_federation(port):
     do("polykern", "pki", "init", "--dir", "/root/pki", "--server", "127.0.0.1")
     follow("/etc/polykern/serve.toml", "/root")
     with open(etc / "serve.toml", "a") as config:
-        config.write('dimension = 5\ntarget-range = "none"\nseed = 11\nsteps = 40\nalgorithm = "pof-mkl"\nkernels = 12\nfeatures = 8\n'
+        config.write('dimension = 5\ntarget-range = "none"\nseed = 11\nsteps = 40\nquorum = "all"\nalgorithm = "pof-mkl"\nkernels = 12\nfeatures = 8\n'
                      f'kernels-per-upload = 5\nclients = {json.dumps(STATIONS)}\n')
     text = (etc / "serve.toml").read_text()
     (etc / "serve.toml").write_text(text.replace("0.0.0.0:7433", f"127.0.0.1:{port}"))
