@@ -1,9 +1,11 @@
 #include "polykern/gpu/fleet_shape.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "polykern/core/error.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"
 
 namespace polykern::gpu {
@@ -67,6 +69,11 @@ FleetShape ShapeOf(const Algorithm& algorithm) {
 U32 KernelShape::feature_tile() const {
   const U32 fitting = (16U << 10) / (4 * (stride() + 2)) / 4 * 4;
   return std::clamp(fitting, 4U, padded_features());
+}
+
+float UpdateLimit(std::uint64_t clients) {
+  if (clients <= ExactSum::kMaxTerms) return ExactSum::kLimit;
+  return std::nextafter(static_cast<float>(0x1p33 / static_cast<double>(clients)), 0.0F);
 }
 
 bool MayHaveLargeAngles(const Algorithm& algorithm, float longest_sample) {

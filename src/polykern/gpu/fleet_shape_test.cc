@@ -107,6 +107,17 @@ TEST(FleetShape, FitsIntoABlocksMemory) {
   }
 }
 
+TEST(UpdateLimit, LeavesTheSumOfAllClientsWithin64Bits) {
+  EXPECT_EQ(UpdateLimit(1), 512);
+  EXPECT_EQ(UpdateLimit((1 << 24) - 1), 512);
+  for (const std::uint64_t clients :
+       {1ULL << 24, 50'000'000ULL, 100'000'000ULL, (1ULL << 30) - 1}) {
+    const auto most = static_cast<double>(UpdateLimit(clients));
+    EXPECT_LT(most * 0x1p30 * static_cast<double>(clients), 0x1p63);
+    EXPECT_GT(most * 0x1p30 * static_cast<double>(clients), 0x1p62);
+  }
+}
+
 TEST(LargeAngles, AreExpectedOfLongSamplesAlone) {
   const auto algorithm = MakeFor("pof-mkl");
   const KernelBank& bank = *algorithm->definition().bank;

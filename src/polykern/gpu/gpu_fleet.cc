@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "polykern/core/error.h"
-#include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/vector_ops.h"
 #include "polykern/gpu/fleet_samples.h"
@@ -172,7 +171,7 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
   a.norms = norms_.data();
   a.weights = norms_.data() + n_;
   a.scale = 1 / std::sqrt(static_cast<float>(kernels.features));
-  a.limit = ExactSum::kLimit;
+  a.limit = UpdateLimit(a.all_clients);
   a.seed = definition.problem.seed;
   a.regularization = definition.options.regularization;
   a.huber = algorithm.loss().delta;
@@ -314,7 +313,8 @@ void GpuFleet::CheckFaults(const U64* totals) const {
   }
   if (totals[kOutOfRange] != kNobody) {
     throw Error("the update of client " + std::to_string(totals[kOutOfRange]) + " for step " +
-                step + " was rejected: it holds numbers that are not finite or above 512 in size");
+                step + " was rejected: it holds numbers that are not finite or above " +
+                std::to_string(static_cast<int>(arguments_.limit)) + " in size");
   }
   if (totals[kNotFinite] != kNobody) {
     throw Error("the prediction of client " + std::to_string(totals[kNotFinite]) + " for step " +

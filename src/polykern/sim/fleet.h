@@ -57,6 +57,10 @@ class Fleet {
 /// A stream on a device, for any number of runs over it. Threads may share it.
 class FleetData {
  public:
+  /// That scores are added up of. Where these are more than Algorithm::most_clients, a device takes
+  /// smaller numbers alone in their updates, so that sums still fit.
+  static constexpr std::uint64_t kMostClients = (std::uint64_t{1} << 30) - 1;
+
   virtual ~FleetData() = default;
 
   /// Those clients of the stream that are here, with the states that `clients` has, or all at their

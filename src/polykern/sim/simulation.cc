@@ -70,10 +70,12 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   }
   if (masks_) coordinator_.TakeMasked();
   if (noise_) coordinator_.LetCallerOpen();
-  if (stream.clients() > algorithm.most_clients()) {
+  const std::uint64_t most = options.device != nullptr
+                                 ? std::max(algorithm.most_clients(), FleetData::kMostClients)
+                                 : algorithm.most_clients();
+  if (stream.clients() > most) {
     throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
-                std::to_string(algorithm.most_clients()) + " fit into one step; lower " +
-                OptionName("clients") +
+                std::to_string(most) + " fit into one step; lower " + OptionName("clients") +
                 (algorithm.kept_samples() > 0 ? ", or " + OptionName("most_samples") : ""));
   }
   if (ranks_.size() > 1 && coordinator_.Sums().empty()) {
