@@ -109,6 +109,14 @@ TEST_F(SummingServer, RefusesMoreParticipantsThanSumsAreExactFor) {
   EXPECT_EQ(server->broadcast().step, 0U);
 }
 
+TEST_F(SummingServer, TakesTheSumsOfMoreParticipantsIfTheyWereMadeElsewhere) {
+  inboxes[0]->Sums()[0][0] = 1 << 30;
+  server->Commit(inboxes, std::uint64_t{1} << 26);
+  EXPECT_EQ(server->broadcast().step, 1U);
+  EXPECT_EQ(model()[0], -0x1p-26F);
+  EXPECT_THROW(server->Commit(inboxes, std::uint64_t{1} << 26), Error);  // in the next step again
+}
+
 TEST_F(SummingServer, GoesOnFromWhatWasSaved) {
   inboxes[0]->Add(From(0, {0, 1}, {0.1F, 0.2F, 0.3F, 0.4F}));
   server->Commit(inboxes, 3);
