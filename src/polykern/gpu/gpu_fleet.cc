@@ -66,8 +66,9 @@ void CheckRoom(const Device& device, U64 clients, const KernelShape& shape) {
   const U64 each = 8 * U64{shape.kernels} * (shape.private_weights ? 2 : 1) + 3 * 8 + 4 + 1;
   const U64 tile = std::min(device.tile(), clients) * (U64{shape.kernels} * 8 + 64);
   const U64 room = device.free_memory();
-  const U64 left = room > tile + (U64{64} << 20) ? room - tile - (U64{64} << 20) : 0;
-  if (clients * each <= left || room >= tile + clients * each + (U64{1} << 30)) return;
+  const U64 aside = tile + (U64{64} << 20);  // for the model, and what the driver needs
+  const U64 left = room > aside ? room - aside : 0;
+  if (clients * each <= left) return;
   throw Error(std::to_string(clients) + " clients need " +
               std::to_string((clients * each + tile) >> 20) + " MiB on the GPU, which has " +
               std::to_string(room >> 20) + " left: at most " + std::to_string(left / each) +
