@@ -20,6 +20,7 @@ ClientIdentity TextsIn(const std::filesystem::path& folder, const std::filesyste
                        const std::string& whose) {
   const auto text = [](const std::filesystem::path& path) { return ReadWholeFile(path.string()); };
   const std::string mask_key = (keys / "mask.key").string();
+  // A service's unit puts an empty line in the place of a key that is not there.
   return {text(folder / "ca.crt"), text(folder / (whose + ".crt")), text(keys / (whose + ".key")),
           HasText(mask_key) ? text(mask_key) : ""};
 }
@@ -40,7 +41,9 @@ ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::file
     throw Error(path + ": expired on " + DateText(facts.valid.until) + "; get a new one with `" +
                 command + facts.name + " " + ShellSpelling("renew") + "`");
   }
-  if (!own.mask_key.empty()) ReadMaskKey(own.mask_key, (keys / "mask.key").string());
+  const std::string mask_key = (keys / "mask.key").string();
+  const bool cut_off = FileExists(mask_key) && ReadWholeFile(mask_key).empty();
+  if (!own.mask_key.empty() || cut_off) ReadMaskKey(own.mask_key, mask_key);
   return own;
 }
 
