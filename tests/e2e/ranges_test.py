@@ -25,8 +25,10 @@ def rows(k):
 
 
 def serve(f, *options):
+    if "--quorum" not in options:
+        options = ("--quorum", "all", *options)
     for _ in range(50):  # the port may not be free at once after a kill
-        f.server = f.start(["serve", "--listen", f"127.0.0.1:{f.port}", "--clients", ",".join(NAMES), "--quorum", "all", *options],
+        f.server = f.start(["serve", "--listen", f"127.0.0.1:{f.port}", "--clients", ",".join(NAMES), *options],
                            "server", stdout=subprocess.PIPE)
         found = re.match(r"listening on 127\.0\.0\.1:(\d+)", f.server.stdout.readline())
         if found:
