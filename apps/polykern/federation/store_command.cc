@@ -26,6 +26,7 @@ struct StoreOptions {
   std::string path;
   std::string format = "text";
   std::string out = "-";
+  std::string to;
   double keep_days = 0;
   std::uint64_t keep_steps = 0;
 };
@@ -138,6 +139,20 @@ void Epoch(const StoreOptions& options) {
                "before\n";
 }
 
+void Copy(const StoreOptions& options) {
+  const std::string from = StorePath(options.path);
+  if (!HasStore(from)) throw Error(from + ": there is no store");
+  const auto source = OpenStore(from);  // so that no server uses it meanwhile
+  const StoreContents contents = source->Contents();
+  if (HasStore(options.to)) {
+    throw Error(options.to + ": there is a store already; name another place for the copy");
+  }
+  OpenStore(options.to, contents.configuration)->Fill(contents);
+  std::cout << "copied     " << Count(contents.clients.size(), "client") << " and the model after "
+            << Count(contents.newest ? contents.newest->steps : 0, "step") << " to " << options.to
+            << "; records of earlier steps and events stay where they are\n";
+}
+
 }  // namespace
 
 void AddStoreCommand(CLI::App& program) {
@@ -169,6 +184,15 @@ void AddStoreCommand(CLI::App& program) {
   write->add_option("--out", write_options->out, "File to write; -: standard output")
       ->capture_default_str();
   write->callback([o = write_options] { Export(*o); });
+
+  const auto [copy, copy_options] = add(
+      "copy",
+      "Move a federation to another kind of store: its configuration, clients and newest model. "
+      "Its servers must be stopped.\n"
+      "Example: polykern store copy store.db postgresql://polykern@db.example/federation");
+  copy->add_option("TO", copy_options->to, "The new store: a file, or a postgresql:// URL")
+      ->required();
+  copy->callback([o = copy_options] { Copy(*o); });
 
   const auto [epoch, epoch_options] = add(
       "epoch",

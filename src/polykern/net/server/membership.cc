@@ -1,5 +1,6 @@
 #include "polykern/net/server/membership.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace polykern {
@@ -13,6 +14,10 @@ Membership::Membership(const RoundsOptions& options, std::span<const StoredClien
     if (options.roster.empty() && client.next_step > 0) --absent_;
   }
   MarkStored(stored.size());
+  if (options.front != nullptr) {
+    roster_.insert(options.roster.begin(), options.roster.end());
+    return;
+  }
   for (const std::string& name : options.roster) {
     if (!Find(name)) Enrol(name);
   }
@@ -28,17 +33,18 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   using Kind = Ending::Kind;
   const auto known = Find(name);
   if (IsBanned(name, now)) return Ending{Kind::kBusy, kBanned};
-  if (!known && !options_.roster.empty()) {
+  if (!known && !options_.roster.empty() && !roster_.contains(name)) {
     return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
   }
-  if (!known && members_.size() >= options_.most_clients) {
+  const bool alone = options_.front == nullptr;  // else there is room as all of them know it
+  if (alone && !known && members_.size() >= options_.most_clients) {
     return Ending{Kind::kBusy, "the federation has no room for another client"};
   }
   const bool replaces = known && members_[*known].session;
   if (!replaces && connected_ >= options_.most_connected) {
     return Ending{Kind::kBusy, "the server is full"};
   }
-  if (!known && !options_.asynchronous &&
+  if (alone && !known && !options_.asynchronous &&
       options_.quorum.Of(expected() + 1) > options_.most_connected) {
     return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
   }
@@ -47,7 +53,7 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
 
 std::uint64_t Membership::Enrol(const std::string& name) {
   const std::uint64_t number = members_.size();
-  members_.push_back({.name = name});
+  members_.push_back({.name = name, .number = number});
   numbers_.emplace(name, number);
   if (IsAbsent(members_.back())) ++absent_;
   return number;
@@ -127,12 +133,29 @@ bool Membership::AddStrike(Strikes& strikes, RoundsTime now) const {
   return true;
 }
 
+void Membership::Settle(std::uint64_t number, std::uint64_t next_step) {
+  Member& member = members_[number];
+  const bool was_absent = IsAbsent(member);
+  const bool waited = member.session && IsWaitedFor(member);
+  if (std::exchange(member.counted, false)) --answering_;
+  member.next_step = next_step;
+  absent_ += static_cast<std::size_t>(IsAbsent(member));
+  absent_ -= static_cast<std::size_t>(was_absent);
+  unanswered_ += static_cast<std::size_t>(member.session && IsWaitedFor(member));
+  unanswered_ -= static_cast<std::size_t>(waited);
+}
+
+std::size_t Membership::newcomers() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      members_, [](const Member& member) { return member.session && !member.known; }));
+}
+
 std::vector<Rejections> Membership::EndCollecting() {
   std::vector<Rejections> rejected;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     members_[k].counted = false;
     const std::uint64_t count = std::exchange(members_[k].rejected, 0);
-    if (count > 0) rejected.push_back({k, count});
+    if (count > 0) rejected.push_back({members_[k].number, count});
   }
   answering_ = 0;
   return rejected;

@@ -14,6 +14,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/net/front/front.h"
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/server/links.h"
 #include "polykern/net/server/membership.h"
@@ -47,6 +48,7 @@ class Rounds {
   /// meanwhile. Throws Error if the store does not fit, or the algorithm cannot do what the options
   /// want.
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options);
+  ~Rounds();
 
   /// A client whose identity is proven. An earlier connection of the same client is ended. A
   /// refusal is a session as well: Take says so.
@@ -87,6 +89,8 @@ class Rounds {
   /// thread is in it another one returns at once.
   void Commit(Time now);
 
+  /// By which other front ends know this one.
+  void SetAddress(const std::string& address);
   const RoundsOptions& options() const { return options_; }
   /// No message about ranges is longer; 0: none is expected.
   std::size_t longest_ranges() const;
@@ -100,6 +104,7 @@ class Rounds {
     kOpening,     ///< is on the disk, with closed sums whose masks are not off yet
   };
   class Locked;
+  struct Shared;
 
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
          const StoreContents& contents);
@@ -127,6 +132,26 @@ class Rounds {
   void Publish(const StoreConfiguration& configuration);
   void Log(const std::string& name, const char* event, const std::string& detail);
 
+  // With other front ends (rounds_front.cc):
+  void BeginSharing(Store& store);
+  std::optional<Ending> AwayRefusal() const;
+  void Claim(std::uint64_t client, const std::string& mask_key);
+  bool IsFirstAnswer() const;
+  bool HasToExchange(Time now) const;
+  bool IsPartialDue(Time now) const;
+  void ExchangeAll(Locked& locked, Time now);
+  void MakePartial(Time now);
+  FrontWork WorkForOthers(Time now);
+  void TakeIn(const FrontWork& work, const FrontNews& news);
+  void TakeFate(const FrontNews& news);
+  void TakeClients(const FrontNews& news);
+  void Return(std::uint64_t client, const Ending& ending);
+  void DropOpenAnswers();
+  void DropUnhanded();
+  void PublishNewest(const ResumePoint& newest);
+  void NoteAway(const Error& error, Time now);
+  void DescribeFronts(RoundsStatus& status) const;
+
   const RoundsOptions options_;
   StepWriter writer_;
 
@@ -149,6 +174,7 @@ class Rounds {
   Time first_answer_{};                 // when the first of these came, or of the ranges
   std::uint64_t ahead_ = 0;             // the first step that nobody has answered, as clients say
   RoundsStatus counts_;
+  std::unique_ptr<Shared> shared_;  // null: it is the only server
 };
 
 /// Holds the mutex; wakes, without it, who has something to take or to write.

@@ -40,13 +40,7 @@ bool Rounds::OpenNext(Locked& locked) {
 
 /// The coordinator's, and what the opener keeps, which nothing happens to in between.
 std::vector<double> Rounds::StateNow() const {
-  std::vector<double> state = coordinator_.Save();
-  if (options_.opener == nullptr) return state;
-  const std::vector<double> kept = options_.opener->Save();
-  if (kept.empty()) return state;
-  state.insert(state.end(), kept.begin(), kept.end());
-  state.push_back(static_cast<double>(kept.size()));
-  return state;
+  return WithOpener(coordinator_.Save(), options_.opener);
 }
 
 void Rounds::LogDiscarded() {

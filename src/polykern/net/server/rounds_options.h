@@ -37,6 +37,7 @@ class RoundsObserver {
   virtual void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) = 0;
 };
 
+class Front;
 class ReleaseOpener;
 
 struct RoundsOptions {
@@ -64,6 +65,9 @@ struct RoundsOptions {
   RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
   /// Of masked or noisy sums; null: they are neither. Must outlive the rounds.
   ReleaseOpener* opener = nullptr;
+  /// This server is one of several front ends: somebody else ends steps. Must outlive the rounds,
+  /// and is their store. Null: it is the only one.
+  Front* front = nullptr;
 
   bool uses_late() const { return use_late || asynchronous; }
   Busy RetryWindow(const std::string& reason) const;
