@@ -26,8 +26,9 @@ class Fronts:
 
     def start(self, n, *more):
         f = self.f
+        labels = [] if "--target-range" in self.options else ["--target-range", "none"]
         return f.start(["serve", "--listen", f"127.0.0.1:{self.ports[n]}", "--algorithm", f.algorithm,
-                        "--dimension", DIMENSION, "--target-range", "none", "--steps", f.steps,
+                        "--dimension", DIMENSION, *labels, "--steps", f.steps,
                         *([] if "--seed" in more else ["--seed", SEED]), "--clients", ",".join(f.names), *f.kernels,
                         "--store", self.urls[n], *self.options, *more], f"server-{n}", stdout=subprocess.PIPE)
 

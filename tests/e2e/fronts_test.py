@@ -11,6 +11,7 @@ import pytest
 from database import Database
 from federation import POLYKERN, SETTINGS
 from fronts import Forwarder, Fronts
+from masked_test import Helper
 
 SUMS_ONLY = [name for name in SETTINGS if name != "pof-newton"]
 
@@ -155,6 +156,41 @@ def test_clients_that_go_to_and_fro_count_once(database, federation):
     check(fronts)
     for way in ways:
         way.close()
+
+
+def test_masks_come_off_whoever_ends_steps(database, federation):
+    """Also those of clients that have said hello to another front end."""
+    f = federation("pof-gram", least_clients=2, steps=60)
+    helper = Helper(f).start()
+    fronts = Fronts(f, database, "masked", 2, "--masking", "helper", "--helper", helper.address, "--least-clients", "2")
+    fronts.serve_all()
+    for k in range(len(f.names)):
+        fronts.join(k, "--masked")
+    for step in (15, 30):
+        fronts.wait_for_step(step)
+        leader = fronts.leader() or 0
+        fronts.kill(leader)
+        fronts.serve(leader)
+    check(fronts)
+    helper.process.terminate()
+    said = helper.process.stdout.read()
+    assert int(re.search(r"(\d+) releases? answered", said)[1]) > 3 and ", 0 refused" in said, said
+
+
+def test_noise_is_paid_for_once_whoever_ends_steps(database, federation):
+    f = federation("pof-gram", steps=40)
+    fronts = Fronts(f, database, "noisy", 2, "--epsilon", "2", "--releases", "4", "--target-range", "0:1",
+                    "--metrics", "127.0.0.1:0")
+    fronts.serve_all()
+    for k in range(len(f.names)):
+        fronts.join(k)
+    fronts.wait_for_step(20)
+    fronts.kill(fronts.leader() or 0)
+    f.wait(300)
+    assert fronts.clients()["steps"] == 40
+    spent = fronts.query("SELECT detail FROM polykern_event WHERE event = 'released' ORDER BY id")
+    numbers = [int(line.split()[0]) for line in spent.splitlines()]
+    assert numbers and numbers == sorted(set(numbers)) and numbers[-1] <= 4, spent
 
 
 def test_deadlines_and_quorums_are_those_of_all_front_ends(database, federation):

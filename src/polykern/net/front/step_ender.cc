@@ -165,7 +165,11 @@ class Leadership {
     PostgresqlTransaction transaction(connection_);
     WriteState(connection_, {.steps = step(), .state = State(), .counted = {}}, 0, step());
     connection_.Run("UPDATE polykern_open SET ready = true");
-    WriteEvents(connection_, Discarded());
+    std::vector<StoredEvent> events = Discarded();
+    if (const std::string news = NewsOfNoise(*options_.opener); !news.empty()) {
+      events.push_back(EventOf("released", news));
+    }
+    WriteEvents(connection_, events);
     Notify(connection_, to_fronts_, "");
     transaction.Commit();
     return {};
@@ -211,10 +215,15 @@ class Leadership {
   std::vector<StoredEvent> Discarded() {
     std::vector<StoredEvent> events;
     for (const std::string& what : coordinator_.discarded()) {
-      events.push_back({std::time(nullptr), "", "discarded", what});
-      if (options_.observer != nullptr) options_.observer->Event("", "discarded", what);
+      events.push_back(EventOf("discarded", what));
     }
     return events;
+  }
+
+  /// Told to the observer as well.
+  StoredEvent EventOf(const char* event, const std::string& detail) const {
+    if (options_.observer != nullptr) options_.observer->Event("", event, detail);
+    return {std::time(nullptr), "", event, detail};
   }
 
   Connection& connection_;

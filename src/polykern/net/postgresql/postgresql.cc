@@ -12,7 +12,9 @@ namespace {
 
 /// A URL may say otherwise: what comes later counts. A database that is cut off is noticed by
 /// whoever has sent it something (tcp_user_timeout, in ms), or waits for it (keepalives, in s).
-PGconn* Connect(const std::string& url) {
+PGconn* Connect(const std::string& url, std::chrono::milliseconds patience) {
+  const std::string seconds =
+      patience == Connection::kForEver ? "10" : std::to_string(patience.count() / 1000);
   const std::array<const char*, 7> keys = {"connect_timeout",
                                            "tcp_user_timeout",
                                            "keepalives_idle",
@@ -20,7 +22,8 @@ PGconn* Connect(const std::string& url) {
                                            "keepalives_count",
                                            "dbname",
                                            nullptr};
-  const std::array<const char*, 7> values = {"10", "6000", "3", "1", "3", url.c_str(), nullptr};
+  const std::array<const char*, 7> values = {seconds.c_str(), "6000", "3", "1", "3",
+                                             url.c_str(),     nullptr};
   constexpr int kNameIsUrl = 1;
   return PQconnectdbParams(keys.data(), values.data(), kNameIsUrl);
 }
@@ -28,7 +31,7 @@ PGconn* Connect(const std::string& url) {
 }  // namespace
 
 Connection::Connection(const std::string& place, std::chrono::milliseconds patience)
-    : handle_(Connect("postgresql:" + place), &PQfinish), patience_(patience) {
+    : handle_(Connect("postgresql:" + place, patience), &PQfinish), patience_(patience) {
   if (PQstatus(handle_.get()) != CONNECTION_OK) {
     throw DatabaseAway("postgresql: no connection (" + Words() +
                        "); check the URL, and that the database runs and lets you in");

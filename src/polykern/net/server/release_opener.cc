@@ -1,9 +1,21 @@
 #include "polykern/net/server/release_opener.h"
 
+#include <sstream>
+
 #include "polykern/core/error.h"
 #include "polykern/net/mask_key_wire.h"
 
 namespace polykern {
+
+std::string NewsOfNoise(const ReleaseOpener& opener) {
+  const auto noise = opener.status().noise;
+  if (!noise) return {};
+  std::ostringstream said;
+  said << noise->releases << " of " << noise->releases + noise->releases_left
+       << " noisy sums so far; epsilon " << noise->spent << " of " << noise->epsilon << " is spent";
+  if (noise->releases_left == 0) said << ", and the model stays as it is";
+  return said.str();
+}
 
 std::vector<double> WithOpener(std::vector<double> state, const ReleaseOpener* opener) {
   if (opener == nullptr) return state;

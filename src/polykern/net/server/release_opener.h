@@ -59,6 +59,9 @@ class ReleaseOpener {
   virtual std::string Open(Release& release, std::span<const std::string> clients) = 0;
 };
 
+/// For the log, after sums were released: what their noise has cost so far. Empty: they have none.
+std::string NewsOfNoise(const ReleaseOpener& opener);
+
 /// A server's state is the coordinator's, and behind it what the opener keeps, with its size. The
 /// opener may be null.
 std::vector<double> WithOpener(std::vector<double> state, const ReleaseOpener* opener);

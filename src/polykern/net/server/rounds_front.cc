@@ -181,6 +181,14 @@ FrontWork Rounds::WorkForOthers(Time now) {
 }
 
 void Rounds::ExchangeAll(Locked& locked, Time now) {
+  if (shared_->away && now >= *shared_->away + kAwayTime && !shared_->told_away) {
+    shared_->told_away = true;
+    for (std::size_t k = 0; k < members_.size(); ++k) {
+      if (members_[k].session) End(*links_.Find(*members_[k].session), kAway);
+    }
+    locked.Release();  // they hear of it before the next attempt
+    locked.Reacquire();
+  }
   while (HasToExchange(now)) {
     const FrontWork work = WorkForOthers(now);
     locked.Release();
@@ -199,12 +207,6 @@ void Rounds::ExchangeAll(Locked& locked, Time now) {
     TakeIn(work, news);
     if (work.writes) shared_->spoke = now;
     if (!work.claims.empty()) shared_->claimed = now;
-  }
-  if (shared_->away && now >= *shared_->away + kAwayTime && !shared_->told_away) {
-    shared_->told_away = true;
-    for (std::size_t k = 0; k < members_.size(); ++k) {
-      if (members_[k].session) End(*links_.Find(*members_[k].session), kAway);
-    }
   }
 }
 

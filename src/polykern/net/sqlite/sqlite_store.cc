@@ -72,7 +72,7 @@ class SqliteStore final : public Store {
     Transaction transaction(database_);
     Statement insert(database_,
                      "INSERT INTO client(number, name, first_seen, last_seen, accepted, rejected, "
-                     "next_step) VALUES(?, ?, ?, ?, ?, ?, ?)");
+                     "answered) VALUES(?, ?, ?, ?, ?, ?, ?)");
     std::int64_t number = 0;
     for (const StoredClient& client : other.clients) {
       insert.Bind(1, number++)
