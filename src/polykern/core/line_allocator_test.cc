@@ -21,5 +21,15 @@ TEST(LineAllocator, LetsVectorsOfAnySizeBeginAtALineOfTheCache) {
   }
 }
 
+TEST(LineAllocator, LetsLargeVectorsBeginAtAHugePageAndFreesThem) {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  for (const std::size_t bytes : {2 * kHugePage - 1, 2 * kHugePage, 5 * kHugePage + 3}) {
+    std::vector<char, LineAllocator<char>> letters(bytes, 'x');
+    const auto place = reinterpret_cast<std::uintptr_t>(letters.data());
+    EXPECT_EQ(place % (bytes < 2 * kHugePage ? 64 : kHugePage), 0U) << bytes;
+    EXPECT_EQ(letters.back(), 'x');
+  }
+}
+
 }  // namespace
 }  // namespace polykern

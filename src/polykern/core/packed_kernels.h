@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "polykern/core/kernels.h"
+#include "polykern/core/line_allocator.h"
 
 namespace polykern {
 
@@ -55,7 +56,8 @@ class PackedKernels {
   std::size_t kernels_;
   std::size_t features_;
   std::size_t dimension_;
-  std::vector<FloatLanes> frequencies_;  // of all groups, or of the shared draw
+  std::vector<FloatLanes, LineAllocator<FloatLanes>>
+      frequencies_;  // of all groups, or of the shared draw
   std::vector<float> scales_;
   std::vector<float> longest_;
 };
