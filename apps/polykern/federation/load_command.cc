@@ -28,9 +28,10 @@ using Json = nlohmann::ordered_json;
 /// Everything `polykern load` can be told.
 struct LoadCommandOptions {
   std::size_t clients = 100;
-  double seconds = 5;  ///< measured
-  double warm_up = 1;  ///< before that
-  std::string server;  ///< empty: one of its own
+  double seconds = 5;     ///< measured
+  double warm_up = 1;     ///< before that
+  std::size_t steps = 0;  ///< measured instead, if any
+  std::string server;     ///< empty: one of its own
   std::string certificates;
   std::string folder;  ///< where its own server's folder is made; empty: where temporary files go
   std::string algorithm = "pof-mkl";
@@ -199,11 +200,12 @@ void Execute(const LoadCommandOptions& o) {
   Surroundings around;
   around.connecting = clients.connecting().count();
   clients.WaitForSteps(1);
-  clients.Measure(Milliseconds(o.warm_up));
+  if (o.steps == 0) clients.Measure(Milliseconds(o.warm_up));
   const double server_before = server ? server->Work() : 0;
   const double helper_before = helper ? helper->Work() : 0;
   const double own_before = OwnWork();
-  const LoadFigures figures = clients.Measure(Milliseconds(o.seconds));
+  const LoadFigures figures =
+      o.steps == 0 ? clients.Measure(Milliseconds(o.seconds)) : clients.MeasureSteps(o.steps);
   around.own_work = OwnWork() - own_before;
   if (helper) around.helper_work = helper->Work() - helper_before;
   if (server) {
@@ -234,6 +236,12 @@ void AddLoadCommand(CLI::App& program) {
   load.add_option("--warm-up", o->warm_up, "Seconds that are not measured")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
+  load.add_option("--steps", o->steps,
+                  "Measure so many steps after the first instead of seconds: two runs then send "
+                  "the same messages (pof-gram's differ from step to step)")
+      ->check(WholeNumber(1))
+      ->excludes("--seconds")
+      ->excludes("--warm-up");
   AddServerOption(load, o->server,
                   "HOST, or HOST:PORT (default: a server of its own, with its own authority)");
   load.add_option("--certificates", o->certificates,

@@ -50,15 +50,23 @@ void Load::WaitForSteps(std::uint64_t steps) {
 }
 
 LoadFigures Load::Measure(std::chrono::milliseconds time) {
+  return MeasureWhile([this, time] {
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait_for(lock, time, [this] { return !shared_->failure.empty(); });
+    shared_->CheckLocked();
+  });
+}
+
+LoadFigures Load::MeasureSteps(std::uint64_t steps) {
+  return MeasureWhile([this, steps] { WaitForSteps(steps); });
+}
+
+LoadFigures Load::MeasureWhile(const std::function<void()>& wait) {
   using Clock = std::chrono::steady_clock;
   for (const auto& client : clients_) client->Measure(true);
   const auto began = Clock::now();
   const std::uint64_t before = Newest();
-  {
-    std::unique_lock lock(shared_->mutex);
-    shared_->changed.wait_until(lock, began + time, [this] { return !shared_->failure.empty(); });
-    shared_->CheckLocked();
-  }
+  wait();
   LoadFigures all;
   all.steps = Newest() - before;
   all.seconds = std::chrono::duration<double>(Clock::now() - began).count();

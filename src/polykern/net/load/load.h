@@ -45,8 +45,11 @@ class Load {
   /// Waits until so many more steps have ended for every client.
   void WaitForSteps(std::uint64_t steps);
   LoadFigures Measure(std::chrono::milliseconds time);
+  /// Of the next so many steps: two servers that send the same messages are compared by these.
+  LoadFigures MeasureSteps(std::uint64_t steps);
 
  private:
+  LoadFigures MeasureWhile(const std::function<void()>& wait);
   std::uint64_t Newest() const;
   void WaitFor(const std::function<bool()>& holds);
   void End();
