@@ -35,7 +35,8 @@ def together(folder, count, *arguments, launch=()):
     return without_timings(folder / folder_name), text
 
 
-@pytest.mark.parametrize("clients", [67, 3])  # neither 2, 3 nor 5 divides 67; 3 are fewer than 5 ranks
+# Neither 2, 3 nor 5 divides 67; 3 are fewer than 5 ranks.
+@pytest.mark.parametrize("clients", [67, pytest.param(3, marks=pytest.mark.long)])
 def test_every_algorithm_gives_the_same_bits_on_any_ranks_and_threads(tmp_path, clients):
     settings = ["run", "--clients", clients, *SMALL, "--participation", "0.8"]
     expected = alone(tmp_path, *settings, "--threads", 1)
@@ -48,7 +49,7 @@ def test_every_algorithm_gives_the_same_bits_on_any_ranks_and_threads(tmp_path, 
         assert (f", {count} ranks" in text) == (count > 1)
 
 
-@pytest.mark.parametrize("weights", ["reset", "carried"])
+@pytest.mark.parametrize("weights", [pytest.param("reset", marks=pytest.mark.long), "carried"])
 def test_repetitions_may_be_spread_over_groups_of_ranks(tmp_path, weights):
     settings = ["run", "--clients", 40, *SMALL, "-a", "pof-mkl,pof-newton", "-M", 2,
                 "--weights", weights]
