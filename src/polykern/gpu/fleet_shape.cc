@@ -39,7 +39,7 @@ void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
 
 }  // namespace
 
-FleetShape ShapeOf(const Algorithm& algorithm) {
+FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
   const std::string name(algorithm.name());
   const AlgorithmDefinition& definition = algorithm.definition();
   FleetShape shape;
@@ -55,6 +55,7 @@ FleetShape ShapeOf(const Algorithm& algorithm) {
   if (algorithm.loss().kind == LossKind::kLogistic) {
     Refuse(OptionName("loss", "logistic") + " does not run");
   }
+  shape.kernels.scores_are_losses = shape.kernels.private_weights && at_start;
   shape.kernels.huber = algorithm.loss().kind == LossKind::kHuber;
   shape.kernels.dimension = static_cast<U32>(definition.bank->dimension());
   shape.kernels.kernels = static_cast<U32>(definition.bank->kernels());

@@ -5,14 +5,6 @@ DEVICE bool IsFinite(double value) {
   return (BitsOf(value) >> 52 & 0x7ff) != 0x7ff;
 }
 
-// What along_z holds for kernels that are not sent.
-DEVICE float NotSent() {
-  return FloatOf(0x7fc00bad);
-}
-DEVICE bool IsSent(float along) {
-  return BitsOf(along) != 0x7fc00bad;
-}
-
 // Four floats that are loaded at once.
 struct alignas(16) Four {
   float value[4];

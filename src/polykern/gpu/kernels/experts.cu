@@ -16,19 +16,29 @@ struct Weights {
   double share;
 };
 
-DEVICE double WeightOf(const Weights& weights, U32 i) {
+// Of a kernel with this cumulative loss.
+DEVICE double WeightOf(const Weights& weights, U32 i, double loss) {
   if (!kPrivateWeights) return weights.server[i];
-  return RawWeight(weights.rate, weights.losses[i * weights.stride], weights.least) * weights.share;
+  return RawWeight(weights.rate, loss, weights.least) * weights.share;
+}
+DEVICE double WeightOf(const Weights& weights, U32 i) {
+  return WeightOf(weights, i, kPrivateWeights ? weights.losses[i * weights.stride] : 0);
 }
 
-DEVICE Weights FindWeights(const FleetArguments& a, const double* losses) {
-  Weights weights = {a.weights, losses, a.clients, a.weight_rate, 0, 0};
+DEVICE Weights FindWeights(const FleetArguments& a, U64 k) {
+  Weights weights = {a.weights, nullptr, a.clients, a.weight_rate, 0, 0};
   if (!kPrivateWeights) return weights;
-  weights.least = losses[0];
-  UNROLL_BY_EIGHT
-  for (U32 i = 1; i < kKernels; ++i) {
-    const double loss = losses[i * a.clients];
-    weights.least = loss < weights.least ? loss : weights.least;
+  const double* losses = a.losses + k;
+  weights.losses = losses;
+  if (kScoresAreLosses) {
+    weights.least = a.best[k];
+  } else {
+    weights.least = losses[0];
+    UNROLL_BY_EIGHT
+    for (U32 i = 1; i < kKernels; ++i) {
+      const double loss = losses[i * a.clients];
+      weights.least = loss < weights.least ? loss : weights.least;
+    }
   }
   double partial[8] = {0, 0, 0, 0, 0, 0, 0, 0};
   NO_UNROLL
@@ -36,24 +46,11 @@ DEVICE Weights FindWeights(const FleetArguments& a, const double* losses) {
     UNROLL
     for (U32 p = 0; p < 8; ++p) {
       if (i + p < kKernels)
-        partial[p] += RawWeight(a.weight_rate, losses[(i + p) * a.clients], weights.least);
+        partial[p] += RawWeight(weights.rate, losses[(i + p) * a.clients], weights.least);
     }
   }
   weights.share = 1 / SumOfPartial(partial);
   return weights;
-}
-
-DEVICE double MixtureOf(const FleetArguments& a, const Weights& weights, const float* f) {
-  double partial[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  NO_UNROLL
-  for (U32 i = 0; i < kKernels; i += 8) {
-    UNROLL
-    for (U32 p = 0; p < 8; ++p) {
-      if (i + p < kKernels)
-        partial[p] += WeightOf(weights, i + p) * static_cast<double>(f[(i + p) * a.count]);
-    }
-  }
-  return SumOfPartial(partial);
 }
 
 // The kernels that a client sends: those whose place in `order` is at least first and below end.
@@ -110,67 +107,71 @@ DEVICE Chosen Choose(const FleetArguments& a, const Weights& weights, U64 c, U32
   return ChooseByWeight(a, weights, uniform, place);
 }
 
-// The factors of an update (11), s_i = along_z z_i + along_theta theta_i; gives the largest along_z
-// of those sent.
-DEVICE float WriteFactors(const FleetArguments& a, const Chosen& chosen, const U32* place, U64 c,
-                          double y) {
+// What a client tells of itself after a step.
+struct Lesson {
+  double f;     // its prediction
+  double best;  // the least of the kernels' losses so far
+  float size;   // no number of its update is larger, but for rounding; not if it is not finite
+  bool unit;    // all losses of the kernels were between 0 and 1
+};
+
+// Everything that a client does with its kernels' predictions, in one go, for its memory is far
+// away: the mixture (9), the losses (12), which the client and its score add up (core/metrics.cc),
+// and the factors of an update (11), s_i = along_z z_i + along_theta theta_i. What is read of four
+// kernels comes before what is written.
+DEVICE Lesson LearnKernels(const FleetArguments& a, const Weights& weights, const Chosen& chosen, const U32* place,
+                           U64 c) {
+  const U64 k = a.offset + c;
+  const double y = a.y[c];
   const double rate = a.learning_rate / chosen.probability;
   const float along_theta = static_cast<float>(rate * 2 * a.regularization);
   a.along_theta[c] = along_theta;
+  double partial[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+  Lesson lesson = {0, DoubleOf(0x7ff0000000000000ULL), 0, true};
   float largest = 0;
+  U32 sent = 0;
   NO_UNROLL
-  for (U32 i = 0; i < kKernels; i += 4) {  // what is read comes before what is written: it may be far away
-    float f[4];
+  for (U32 i = 0; i < kKernels; i += 8) {
     UNROLL
-    for (U32 p = 0; p < 4; ++p) f[p] = i + p < kKernels ? a.f[(i + p) * a.count + c] : 0;
-    UNROLL
-    for (U32 p = 0; p < 4; ++p) {
-      if (i + p >= kKernels) continue;
-      const U32 at = kChoosesKernels && !kExploresOnly ? place[i + p] : i + p;
-      float along = NotSent();
-      if (at >= chosen.first && at < chosen.end) {
-        along = static_cast<float>(rate * LossSlope(a, static_cast<double>(f[p]), y));
-        if (!(fabsf(along) <= largest)) largest = fabsf(along);
+    for (U32 half = 0; half < 8; half += 4) {
+      double own[4];
+      double score[4];
+      float f[4];
+      UNROLL
+      for (U32 p = 0; p < 4; ++p) {
+        const U32 known = i + half + p < kKernels ? i + half + p : 0;
+        if (kPrivateWeights) own[p] = a.losses[known * a.clients + k];
+        if (!kScoresAreLosses) score[p] = a.kernel_scores[known * a.clients + k];
+        f[p] = a.f[known * a.count + c];
       }
-      a.along_z[(i + p) * a.count + c] = along;
+      UNROLL
+      for (U32 p = 0; p < 4; ++p) {
+        const U32 n = i + half + p;
+        if (n >= kKernels) continue;
+        partial[half + p] += WeightOf(weights, n, own[p]) * static_cast<double>(f[p]);
+        const double value = LossValue(a, static_cast<double>(f[p]), y) + a.regularization * a.norms[n];
+        if (kPrivateWeights) a.losses[n * a.clients + k] = own[p] + value;
+        const double sum = (kScoresAreLosses ? own[p] : score[p]) + value;
+        if (!kScoresAreLosses) a.kernel_scores[n * a.clients + k] = sum;
+        lesson.unit = lesson.unit && value >= 0 && value <= 1;
+        lesson.best = sum < lesson.best ? sum : lesson.best;
+        const U32 at = kChoosesKernels && !kExploresOnly ? place[n] : n;
+        if (at >= chosen.first && at < chosen.end) {
+          const float along = static_cast<float>(rate * LossSlope(a, static_cast<double>(f[p]), y));
+          if (!(fabsf(along) <= largest)) largest = fabsf(along);
+          a.along_z[n * a.count + c] = along;
+          sent |= 1U << n % 32;
+        }
+      }
+    }
+    if (!kSendsAll && (i % 32 == 24 || i + 8 >= kKernels)) {
+      a.sent[i / 32 * a.count + c] = sent;
+      sent = 0;
     }
   }
-  // A number of the update is at most this, but for rounding. Not if it is not finite.
-  return largest * a.scale + fabsf(along_theta) * a.most_theta;
-}
-
-// Losses of the kernels, which the client and its score add up (core/metrics.cc).
-DEVICE void LearnLosses(const FleetArguments& a, U64 k, U64 c, double y, double loss) {
-  bool unit = a.unit_range[k] != 0 && loss >= 0 && loss <= 1;
-  double best = DoubleOf(0x7ff0000000000000ULL);
-  NO_UNROLL
-  for (U32 i = 0; i < kKernels; i += 4) {  // as above
-    double own[4];
-    double score[4];
-    float f[4];
-    UNROLL
-    for (U32 p = 0; p < 4; ++p) {
-      const U32 known = i + p < kKernels ? i + p : 0;
-      if (kPrivateWeights) own[p] = a.losses[known * a.clients + k];
-      score[p] = a.kernel_scores[known * a.clients + k];
-      f[p] = a.f[known * a.count + c];
-    }
-    UNROLL
-    for (U32 p = 0; p < 4; ++p) {
-      if (i + p >= kKernels) continue;
-      const U64 at = (i + p) * a.clients + k;
-      const double value =
-          LossValue(a, static_cast<double>(f[p]), y) + a.regularization * a.norms[i + p];
-      if (kPrivateWeights) a.losses[at] = own[p] + value;
-      const double sum = score[p] + value;
-      a.kernel_scores[at] = sum;
-      unit = unit && value >= 0 && value <= 1;
-      best = sum < best ? sum : best;
-    }
-  }
-  a.loss[k] += loss;
-  a.best[k] = best;
-  a.unit_range[k] = unit ? 1 : 0;
+  lesson.f = SumOfPartial(partial);
+  lesson.size = largest * a.scale + fabsf(along_theta) * a.most_theta;
+  return lesson;
 }
 
 constexpr U32 kOwnTotals =
@@ -179,21 +180,22 @@ constexpr U32 kOwnTotals =
 DEVICE void LearnClient(const FleetArguments& a, U64 c, U64* own) {
   const U64 k = a.offset + c;
   const U64 id = a.first_id + k;
-  const double y = a.y[c];
-  const Weights weights = FindWeights(a, kPrivateWeights ? a.losses + k : nullptr);
+  const Weights weights = FindWeights(a, k);
   U32 place[kKernelRoom];
   const Chosen chosen = Choose(a, weights, c, place);
-  const double f = MixtureOf(a, weights, a.f + c);
-  if (!IsFinite(f)) LowerTo(a.totals + kNotFinite, id);
-  const float size = WriteFactors(a, chosen, place, c, y);
-  if (!(size < 0.99F * a.limit)) AddTo(a.totals + kCloseToLimit, 1);
-  const double error = f - y;
+  const Lesson lesson = LearnKernels(a, weights, chosen, place, c);
+  if (!IsFinite(lesson.f)) LowerTo(a.totals + kNotFinite, id);
+  if (!(lesson.size < 0.99F * a.limit)) AddTo(a.totals + kCloseToLimit, 1);
+  const double error = lesson.f - a.y[c];
+  const double loss = LossValue(a, lesson.f, a.y[c]);
   a.squared_error[k] += error * error;
+  a.loss[k] += loss;
+  a.best[k] = lesson.best;
+  if (!lesson.unit || !(loss >= 0 && loss <= 1)) a.unit_range[k] = 0;
   ++a.taken[k];
-  LearnLosses(a, k, c, y, LossValue(a, f, y));
-  if (a.predictions != nullptr) a.predictions[c] = f;
+  if (a.predictions != nullptr) a.predictions[c] = lesson.f;
   AddDouble(error * error, own, a.totals + kSquaredError);
-  own[2 * kWindow] += Mix(BitsOf(f) ^ Mix(a.step * a.all_clients + id));
+  own[2 * kWindow] += Mix(BitsOf(lesson.f) ^ Mix(a.step * a.all_clients + id));
   own[2 * kWindow + 1] += 1;
   const U64 blocks = chosen.end - chosen.first;
   own[2 * kWindow + 2] += blocks;

@@ -79,8 +79,8 @@ struct FleetArguments {
   double exploration;
 
   // Per client of this process. Those of kernels: kKernels x clients.
-  double* losses;  // state: cumulative losses
-  double* kernel_scores;
+  double* losses;         // state: cumulative losses
+  double* kernel_scores;  // null: they are the losses
   double* squared_error;
   double* loss;
   double* best;
@@ -90,7 +90,8 @@ struct FleetArguments {
 
   // Between the kernels of a step.
   float* f;            // kKernels x count
-  float* along_z;      // kKernels x count; kNotSent: not sent
+  float* along_z;      // kKernels x count; only of those that are sent
+  U32* sent;           // a bit for each kernel, 32 of them x count; unless all are
   float* along_theta;  // per client
 
   // What a step adds up to.

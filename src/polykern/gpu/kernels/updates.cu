@@ -132,7 +132,7 @@ CROWDED_KERNEL(AddUpdates) {
       const U64 stop = base + kListed < end ? base + kListed : end;
       for (U64 c = base + t; c < stop; c += kThreads) {
         const bool present = a.present == nullptr || a.present[c] != 0;
-        if (present && IsSent(a.along_z[i * a.count + c]))
+        if (present && (kSendsAll || (a.sent[i / 32 * a.count + c] >> i % 32 & 1) != 0))
           list[AddTo(&listed, 1)] = static_cast<U32>(c);
       }
     }
