@@ -21,6 +21,7 @@ struct KernelShape {
   bool checks_angles = false;
   bool huber = false;            ///< else squared loss
   bool private_weights = false;  ///< clients have their own, else they use the server's
+  bool adahedge = false;         ///< weights at AdaHedge's rate, which each client has for itself
   bool chooses_kernels = false;  ///< a client sends a bin of kernels, else all of them
   bool explores_only = false;    ///< with exploration = 1: bins are those of the kernels' order
   /// Clients began at the start, so their own cumulative losses are those of their scores as well.

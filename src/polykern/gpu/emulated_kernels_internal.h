@@ -37,6 +37,7 @@ constexpr U32 kKernelRoom = 64;
 #define kChecksAngles (shape.checks_angles)
 #define kHuberLoss (shape.huber)
 #define kPrivateWeights (shape.private_weights)
+#define kAdaHedge (shape.adahedge)
 #define kChoosesKernels (shape.chooses_kernels)
 #define kExploresOnly (shape.explores_only)
 #define kSendsAll (shape.sends_all())

@@ -15,9 +15,9 @@ U64 KernelNumbers(const KernelShape& shape) {
 
 /// So many, if they fit.
 U64 Fitting(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles) {
-  const U64 each = 8 * KernelNumbers(shape) + 3 * 8 + 4 + 1;
+  const U64 each = 8 * KernelNumbers(shape) + (shape.adahedge ? 4 : 3) * 8 + 4 + 1;
   const U64 tiles =
-      std::min(in_tiles, clients) * (U64{shape.kernels} * 9 + 4 * shape.stride() + 64);
+      std::min(in_tiles, clients) * (U64{shape.kernels} * 9 + 4 * shape.stride() + 96);
   const U64 room = device.free_memory();
   const U64 aside = tiles + (U64{64} << 20);  // for the model, and what the driver needs
   const U64 left = room > aside ? room - aside : 0;
@@ -35,6 +35,7 @@ TileBuffers::TileBuffers(const Device& device, U64 clients, const KernelShape& s
       along_z_(device, clients * shape.kernels),
       sent_(device, shape.sends_all() ? 0 : clients * ((shape.kernels + 31) / 32)),
       along_theta_(device, clients),
+      mix_(device, shape.adahedge ? 3 * clients : 0),
       present_(device, clients),
       who_(device, clients),
       how_many_(device, 1) {}
@@ -44,6 +45,10 @@ void TileBuffers::Describe(FleetArguments& a) const {
   a.along_z = along_z_.data();
   a.sent = sent_.data();
   a.along_theta = along_theta_.data();
+  if (mix_.size() == 0) return;
+  a.mix_means = mix_.data();
+  a.mix_from = a.mix_means + mix_.size() / 3;
+  a.mix_logs = a.mix_from + mix_.size() / 3;
 }
 
 void TileBuffers::DescribePresent(FleetArguments& a) const {
@@ -54,19 +59,18 @@ void TileBuffers::DescribePresent(FleetArguments& a) const {
 
 ClientBuffers::ClientBuffers(const Device& device, U64 clients, const KernelShape& shape,
                              U64 in_tiles)
-    : losses(device,
-             shape.private_weights ? Fitting(device, clients, shape, in_tiles) * shape.kernels : 0),
-      kernel_scores(device, shape.scores_are_losses
-                                ? 0
-                                : Fitting(device, clients, shape, in_tiles) * shape.kernels),
-      squared_error(device, clients),
-      loss(device, clients),
-      best(device, clients),
-      taken(device, clients),
-      unit_range(device, clients) {}
+    : count(Fitting(device, clients, shape, in_tiles)),
+      losses(device, shape.private_weights ? count * shape.kernels : 0),
+      gaps(device, shape.adahedge ? count : 0),
+      kernel_scores(device, shape.scores_are_losses ? 0 : count * shape.kernels),
+      squared_error(device, count),
+      loss(device, count),
+      best(device, count),
+      taken(device, count),
+      unit_range(device, count) {}
 
 void ClientBuffers::Clear(Queue& queue) const {
-  for (const auto* buffer : {&losses, &kernel_scores, &squared_error, &loss, &best}) {
+  for (const auto* buffer : {&losses, &gaps, &kernel_scores, &squared_error, &loss, &best}) {
     queue.Zero(buffer->data(), buffer->bytes());
   }
   queue.Zero(taken.data(), taken.bytes());
@@ -76,6 +80,7 @@ void ClientBuffers::Clear(Queue& queue) const {
 
 void ClientBuffers::Describe(FleetArguments& a) const {
   a.losses = losses.data();
+  a.gaps = gaps.data();
   a.kernel_scores = kernel_scores.data();
   a.squared_error = squared_error.data();
   a.loss = loss.data();

@@ -18,6 +18,7 @@ class TileBuffers {
   Buffer<float> along_z_;
   Buffer<U32> sent_;
   Buffer<float> along_theta_;
+  Buffer<double> mix_;  // AdaHedge: means, where the mix loss is counted from, logarithms
   Buffer<U8> present_;
   Buffer<U32> who_;
   Buffer<U32> how_many_;
@@ -33,7 +34,9 @@ struct ClientBuffers {
   void Clear(Queue& queue) const;
   void Describe(FleetArguments& a) const;
 
+  U64 count;
   Buffer<double> losses;         ///< state; none: clients have no weights
+  Buffer<double> gaps;           ///< AdaHedge's state beside them
   Buffer<double> kernel_scores;  ///< none: they are the losses
   Buffer<double> squared_error;
   Buffer<double> loss;

@@ -15,7 +15,7 @@ struct FleetShape {
   KernelShape kernels;
   bool sends_losses = false;
   Rate learning_rate = {};
-  std::optional<Rate> weight_rate = {};  ///< unset: clients have no weights
+  std::optional<Rate> weight_rate = {};  ///< unset: clients have no weights, or AdaHedge's
   double exploration = 1;
 };
 

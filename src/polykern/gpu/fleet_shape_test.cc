@@ -57,6 +57,14 @@ TEST(FleetShape, OfPofMklHasItsNumbers) {
   EXPECT_EQ(shape.weight_rate->At(50), 0.1);
 }
 
+TEST(FleetShape, OfPofAdagradHasAdaHedgesRate) {
+  const FleetShape shape = ShapeOf(*MakeFor("pof-adagrad"), true);
+  EXPECT_TRUE(shape.kernels.adahedge);
+  EXPECT_TRUE(shape.kernels.private_weights);
+  EXPECT_FALSE(shape.weight_rate);
+  EXPECT_EQ(shape.learning_rate.At(9), 1);
+}
+
 TEST(FleetShape, FollowsOptions) {
   AlgorithmOptions options = SmallOptions();
   options.schedule = Schedule::kAnytime;

@@ -1,47 +1,33 @@
 #include "polykern/gpu/gpu_fleet.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <optional>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "polykern/core/error.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/vector_ops.h"
+#include "polykern/gpu/exp_table.h"
 #include "polykern/gpu/fleet_buffers.h"
 #include "polykern/gpu/fleet_samples.h"
 #include "polykern/gpu/fleet_shape.h"
+#include "polykern/gpu/fleet_tiles.h"
 
 namespace polykern::gpu {
 namespace {
 
 constexpr U64 kNobody = ~U64{0};
-constexpr U64 kSlice = 2048;  // clients whose updates a block adds up
-constexpr U64 kLanes = 2;
 
-U64 BlocksOf(U64 count, U64 each) {
-  return (count + each - 1) / each;
+FleetShape ShapeOn(const Device& device, const FleetSamples& samples, const Algorithm& algorithm,
+                   bool at_start) {
+  FleetShape shape = ShapeOf(algorithm, at_start);
+  shape.kernels.threads = device.threads();
+  shape.kernels.checks_angles = MayHaveLargeAngles(algorithm, samples.longest());
+  return shape;
 }
-
-/// Tiles go through the lanes in turn, so that one's arithmetic hides the other's memory and ends.
-struct Lane {
-  Lane(const Device& device, const FleetSamples& all, U64 clients, const KernelShape& shape)
-      : queue(device.NewQueue()),
-        between(device, clients, shape),
-        samples(device, all, clients),
-        uniforms(device, clients),
-        predictions(device, clients) {}
-
-  std::unique_ptr<Queue> queue;
-  TileBuffers between;
-  TileSamples samples;
-  Buffer<double> uniforms;
-  Buffer<double> predictions;
-  std::optional<std::pair<U64, U64>> made;  // step and offset of the samples that are there
-};
 
 class GpuFleet final : public Fleet {
  public:
@@ -56,30 +42,22 @@ class GpuFleet final : public Fleet {
   void ReadScores(Scoreboard& scores) override;
 
  private:
+  void EachRow(const std::function<void(U64 i, double* row)>& use) const;
   void WriteStates(Clients& clients);
   void SendModel(const Broadcast& sent);
-  void StepTile(Lane& lane, U64 offset, FleetArguments arguments, std::span<const double> uniforms);
-  void MakeSamples(Lane& lane, FleetArguments& arguments);
-  void MakeNextSamples();
-  void Launch(Lane& lane, const char* kernel, const Grid& grid, const FleetArguments& arguments) {
-    lane.queue->Launch(*program_, kernel, grid, arguments);
-  }
   FleetTotals Collect(std::span<const std::span<std::int64_t>> sums);
   void CheckFaults(const U64* totals) const;
 
-  const Device& device_;
-  const FleetSamples& samples_;
   const Algorithm& algorithm_;
   U64 clients_;
   FleetShape shape_;
   U64 n_;  // N
-  std::shared_ptr<const Program> program_;
-  U64 tile_;
   ClientBuffers own_;
-  std::vector<Lane> lanes_;
-  Queue* queue_;  // the first lane's: what is done once for all tiles
+  FleetTiles tiles_;
+  Queue& queue_;  // what is done once for all tiles
   Buffer<float> frequencies_;
   Buffer<float> scales_;
+  Buffer<ExpEntry> exp_table_;
   Buffer<float> theta_;
   Buffer<double> norms_;  // and the server's weights
   Buffer<U64> results_;   // sums, losses, totals
@@ -92,36 +70,33 @@ class GpuFleet final : public Fleet {
 
 GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algorithm& algorithm,
                    Clients& clients, bool at_start)
-    : device_(device),
-      samples_(samples),
-      algorithm_(algorithm),
+    : algorithm_(algorithm),
       clients_(clients.size()),
-      shape_(ShapeOf(algorithm, at_start)),
+      shape_(ShapeOn(device, samples, algorithm, at_start)),
       n_(shape_.kernels.kernels),
-      tile_(std::min(device.tile(), std::max<U64>(1, clients_))),
-      own_(device, clients_, shape_.kernels, kLanes * tile_),
+      own_(device, clients_, shape_.kernels, FleetTiles::ClientsAtOnce(device)),
+      tiles_(device, samples, shape_, clients_),
+      queue_(tiles_.queue()),
       theta_(device, n_ * 2 * shape_.kernels.padded_features()),
       norms_(device, 2 * n_),
       results_(device, n_ * 2 * shape_.kernels.features + n_ + kStepTotals),
-      state_(device, n_),
+      state_(device, n_ + 1),
       model_(theta_.size()),
       norms_and_weights_(2 * n_),
       results_here_(results_.size()) {
-  KernelShape& kernels = shape_.kernels;
-  kernels.threads = device.threads();
-  kernels.checks_angles = MayHaveLargeAngles(algorithm, samples.longest());
-  program_ = device.Compile(kernels);
-  for (U64 lane = 0; lane < std::min(kLanes, std::max<U64>(1, BlocksOf(clients_, tile_))); ++lane) {
-    lanes_.emplace_back(device, samples, tile_, kernels);
-  }
-  queue_ = lanes_.front().queue.get();
+  const KernelShape& kernels = shape_.kernels;
   const std::vector<float> packed = PackFrequencies(algorithm, kernels);
   frequencies_ = Buffer<float>(device, packed.size());
-  queue_->Write(frequencies_.data(), packed.data(), frequencies_.bytes());
+  queue_.Write(frequencies_.data(), packed.data(), frequencies_.bytes());
   const auto scales = algorithm.definition().bank->Scales();
   scales_ = Buffer<float>(device, scales.size());
-  queue_->Write(scales_.data(), scales.data(), scales_.bytes());
-  own_.Clear(*queue_);
+  queue_.Write(scales_.data(), scales.data(), scales_.bytes());
+  if (kernels.adahedge) {
+    const std::vector<ExpEntry> table = ExpTable();
+    exp_table_ = Buffer<ExpEntry>(device, table.size());
+    queue_.Write(exp_table_.data(), table.data(), exp_table_.bytes());
+  }
+  own_.Clear(queue_);
   if (!at_start) WriteStates(clients);
   const AlgorithmDefinition& definition = algorithm.definition();
   FleetArguments& a = arguments_;
@@ -137,29 +112,36 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
   a.regularization = definition.options.regularization;
   a.huber = algorithm.loss().delta;
   a.exploration = shape_.exploration;
+  a.log_kernels = std::log(static_cast<double>(n_));
+  a.exp_table = exp_table_.data();
   own_.Describe(a);
   a.sums = reinterpret_cast<I64*>(results_.data());
   a.loss_sums = a.sums + n_ * 2 * kernels.features;
   a.totals = results_.data() + n_ * 2 * kernels.features + n_;
-  a.slice = kSlice;
+}
+
+/// Calls use(i, row) for each number i of a client's state, with the place where all clients have
+/// it.
+void GpuFleet::EachRow(const std::function<void(U64 i, double* row)>& use) const {
+  if (own_.losses.size() == 0) return;
+  for (U64 i = 0; i < n_; ++i) use(i, own_.losses.data() + i * clients_);
+  if (own_.gaps.size() > 0) use(n_, own_.gaps.data());
 }
 
 void GpuFleet::WriteStates(Clients& clients) {
-  if (own_.losses.size() == 0) return;
   std::vector<double> row(clients_);
-  for (U64 i = 0; i < n_; ++i) {
+  EachRow([&](U64 i, double* there) {
     for (U64 k = 0; k < clients_; ++k) row[k] = clients.State(k)[i];
-    queue_->Write(own_.losses.data() + i * clients_, row.data(), clients_ * sizeof(double));
-  }
+    queue_.Write(there, row.data(), clients_ * sizeof(double));
+  });
 }
 
 void GpuFleet::ReadStates(Clients& clients) {
-  if (own_.losses.size() == 0) return;
   std::vector<double> row(clients_);
-  for (U64 i = 0; i < n_; ++i) {
-    queue_->Read(row.data(), own_.losses.data() + i * clients_, clients_ * sizeof(double));
+  EachRow([&](U64 i, double* there) {
+    queue_.Read(row.data(), there, clients_ * sizeof(double));
     for (U64 k = 0; k < clients_; ++k) clients.State(k)[i] = row[k];
-  }
+  });
 }
 
 void GpuFleet::ReadState(std::size_t client, std::span<double> state) {
@@ -167,8 +149,8 @@ void GpuFleet::ReadState(std::size_t client, std::span<double> state) {
   FleetArguments a = arguments_;
   a.offset = client;
   a.predictions = state_.data();
-  Launch(lanes_.front(), "GatherState", {}, a);
-  queue_->Read(state.data(), state_.data(), n_ * sizeof(double));
+  queue_.Launch(tiles_.program(), "GatherState", {}, a);
+  queue_.Read(state.data(), state_.data(), state.size_bytes());
 }
 
 void GpuFleet::ReadScores(Scoreboard& scores) {
@@ -177,11 +159,11 @@ void GpuFleet::ReadScores(Scoreboard& scores) {
   std::vector<double> best(clients_);
   std::vector<U32> taken(clients_);
   std::vector<U8> unit_range(clients_);
-  queue_->Read(squared_error.data(), own_.squared_error.data(), own_.squared_error.bytes());
-  queue_->Read(loss.data(), own_.loss.data(), own_.loss.bytes());
-  queue_->Read(best.data(), own_.best.data(), own_.best.bytes());
-  queue_->Read(taken.data(), own_.taken.data(), own_.taken.bytes());
-  queue_->Read(unit_range.data(), own_.unit_range.data(), own_.unit_range.bytes());
+  queue_.Read(squared_error.data(), own_.squared_error.data(), own_.squared_error.bytes());
+  queue_.Read(loss.data(), own_.loss.data(), own_.loss.bytes());
+  queue_.Read(best.data(), own_.best.data(), own_.best.bytes());
+  queue_.Read(taken.data(), own_.taken.data(), own_.taken.bytes());
+  queue_.Read(unit_range.data(), own_.unit_range.data(), own_.unit_range.bytes());
   for (U64 k = 0; k < clients_; ++k) {
     scores.Set(k, {squared_error[k], loss[k], best[k], taken[k], unit_range[k] != 0});
   }
@@ -190,14 +172,14 @@ void GpuFleet::ReadScores(Scoreboard& scores) {
 void GpuFleet::SendModel(const Broadcast& sent) {
   const KernelShape& kernels = shape_.kernels;
   PackModel(sent.model, kernels, model_);
-  queue_->Write(theta_.data(), model_.data(), theta_.bytes());
+  queue_.Write(theta_.data(), model_.data(), theta_.bytes());
   const std::size_t width = 2 * std::size_t{kernels.features};
   for (std::size_t i = 0; i < n_; ++i) {
     norms_and_weights_[i] = SumOfSquares(MatrixRow(sent.model, i, width));
     norms_and_weights_[n_ + i] =
         sent.weights.empty() ? 1 / static_cast<double>(n_) : sent.weights[i];
   }
-  queue_->Write(norms_.data(), norms_and_weights_.data(), norms_.bytes());
+  queue_.Write(norms_.data(), norms_and_weights_.data(), norms_.bytes());
   arguments_.most_theta = 0;
   for (const float value : sent.model) {
     if (!(std::abs(value) <= arguments_.most_theta)) arguments_.most_theta = std::abs(value);
@@ -211,71 +193,15 @@ FleetTotals GpuFleet::Step(const Broadcast& sent, std::span<const double> unifor
                            std::span<double> predictions,
                            std::span<const std::span<std::int64_t>> sums) {
   SendModel(sent);
-  queue_->Zero(results_.data(), results_.bytes());
+  queue_.Zero(results_.data(), results_.bytes());
   const std::span totals = std::span(results_here_).last(kStepTotals);
   std::ranges::fill(totals, U64{0});
   for (const U32 who : {kNotFinite, kOutOfRange, kLargeAngle}) totals[who] = kNobody;
-  queue_->Write(arguments_.totals, totals.data(), totals.size_bytes());
-  for (Lane& lane : lanes_) lane.queue->After(*queue_);
-  for (U64 offset = 0; offset < clients_; offset += tile_) {
-    Lane& lane = lanes_[offset / tile_ % lanes_.size()];
-    FleetArguments a = arguments_;
-    if (!predictions.empty()) a.predictions = lane.predictions.data();
-    StepTile(lane, offset, a, uniforms);
-    if (predictions.empty()) continue;
-    const std::span here = predictions.subspan(offset).first(std::min(tile_, clients_ - offset));
-    lane.queue->Read(here.data(), lane.predictions.data(), here.size_bytes());
-  }
-  for (const Lane& lane : lanes_) queue_->After(*lane.queue);
-  queue_->Read(results_here_.data(), results_.data(), results_.bytes());
-  MakeNextSamples();
+  queue_.Write(arguments_.totals, totals.data(), totals.size_bytes());
+  tiles_.Step(arguments_, uniforms, predictions);
+  queue_.Read(results_here_.data(), results_.data(), results_.bytes());
+  tiles_.MakeNextSamples(arguments_);
   return Collect(sums);
-}
-
-/// Has the samples of a tile in a lane, unless they are there.
-void GpuFleet::MakeSamples(Lane& lane, FleetArguments& a) {
-  const std::pair wanted(a.step, a.offset);
-  a.count = std::min(tile_, clients_ - a.offset);
-  if (!samples_.Place(lane.samples, a) || lane.made == wanted) return;
-  Launch(lane, "MakeSamples", {BlocksOf(a.count, shape_.kernels.threads)}, a);
-  lane.made = wanted;
-}
-
-/// What the next step begins with, while the server changes the model.
-void GpuFleet::MakeNextSamples() {
-  FleetArguments a = arguments_;
-  if (!samples_.made_there() || ++a.step >= a.steps) return;
-  for (Lane& lane : lanes_) {
-    MakeSamples(lane, a);
-    a.offset += tile_;
-  }
-}
-
-void GpuFleet::StepTile(Lane& lane, U64 offset, FleetArguments a,
-                        std::span<const double> uniforms) {
-  const KernelShape& kernels = shape_.kernels;
-  a.offset = offset;
-  MakeSamples(lane, a);
-  lane.between.Describe(a);
-  if (!uniforms.empty()) {
-    lane.queue->Write(lane.uniforms.data(), uniforms.data() + offset, a.count * sizeof(double));
-    a.uniforms = lane.uniforms.data();
-  }
-  if (a.has_sample != nullptr || a.participation < 1) {
-    lane.between.DescribePresent(a);
-    lane.queue->Zero(a.how_many, sizeof(U32));
-    Launch(lane, "FindPresent", {BlocksOf(a.count, kernels.threads)}, a);
-  }
-  // Few clients: the kernels are shared out among the processors.
-  const U64 across = BlocksOf(a.count, U64{kernels.threads} * kernels.clients_per_thread());
-  const U64 shares = std::clamp<U64>(BlocksOf(4 * device_.processors(), across), 1, n_);
-  Launch(lane, "PredictKernels", {across, shares}, a);
-  Launch(lane, "LearnLabels", {BlocksOf(a.count, kernels.threads)}, a);
-  a.slice = std::clamp<U64>(a.count * n_ / (8 * device_.processors()), kernels.threads, kSlice);
-  const U64 slices = BlocksOf(a.count, a.slice);
-  Launch(lane, "AddUpdates", {slices, n_, BlocksOf(kernels.features, kernels.features_per_block())},
-         a);
-  if (shape_.sends_losses) Launch(lane, "AddLosses", {slices, n_}, a);
 }
 
 void GpuFleet::CheckFaults(const U64* totals) const {

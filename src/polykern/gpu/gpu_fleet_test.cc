@@ -152,6 +152,11 @@ std::vector<Case> Cases() {
   Case shared{"pof-mkl", Small(9, 8, 3)};
   shared.options.shared_draws = true;
   cases.push_back(shared);
+  cases.push_back({"pof-adagrad", Small(51, 9, 5)});
+  Case hedged{"pof-adagrad", Small(10, 6, 3), 0.7};
+  hedged.options.exploration = 0.4;
+  hedged.options.regularization = 0.01;
+  cases.push_back(hedged);
   cases.push_back({"ofmkl-avg", Small(9, 5)});
   cases.push_back({"vm-kofl", Small(20, 5), 0.7});
   cases.push_back({"ofskl", Small(1, 30), 1, 1, 8});
@@ -183,11 +188,13 @@ TEST_P(Fleets, OfTablesWithGapsHaveTheCpusBits) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, Fleets, testing::Range(std::size_t{0}, Cases().size()));
 
 TEST(Fleet, GoesOnFromCarriedStates) {
-  const Case given{"pof-mkl", Small(12, 6, 5), 0.9, 100, 3};
-  const SyntheticFleet stream({.clients = 100, .steps = 6, .dimension = 3});
-  const Finished first(given, stream, true);
-  ExpectSame(Finished(given, stream, false, first.states),
-             Finished(given, stream, true, first.states));
+  for (const char* name : {"pof-mkl", "pof-adagrad"}) {
+    const Case given{name, Small(12, 6, 5), 0.9, 100, 3};
+    const SyntheticFleet stream({.clients = 100, .steps = 6, .dimension = 3});
+    const Finished first(given, stream, true);
+    ExpectSame(Finished(given, stream, false, first.states),
+               Finished(given, stream, true, first.states));
+  }
 }
 
 TEST(Fleet, UsesTheGivenUniforms) {

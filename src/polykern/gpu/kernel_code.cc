@@ -72,6 +72,7 @@ std::string SourceFor(const KernelShape& shape) {
   flag("kChecksAngles", shape.checks_angles);
   flag("kHuberLoss", shape.huber);
   flag("kPrivateWeights", shape.private_weights);
+  flag("kAdaHedge", shape.adahedge);
   flag("kChoosesKernels", shape.chooses_kernels);
   flag("kExploresOnly", shape.explores_only);
   flag("kSendsAll", shape.sends_all());

@@ -14,6 +14,7 @@
 #include "polykern/core/subset.h"
 #include "polykern/core/vector_ops.h"
 #include "polykern/gpu/emulated_kernels_internal.h"
+#include "polykern/gpu/exp_table.h"
 
 // Single formulas of the kernels beside those of core/.
 
@@ -74,6 +75,28 @@ TEST_F(KernelFormulas, HaveTheVectorUnitsExponential) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     ASSERT_EQ(ExpOfNegative(numbers[i]), expected[i]) << numbers[i];
   }
+}
+
+/// Numbers where exp(x) may go another way, and so many at random.
+std::vector<double> ArgumentsOfExp(int count) {
+  std::vector<double> numbers = {0,    -0.0,      -1e-300, -0x1p-54, -0x1.8p-54, -0x1p-55,
+                                 -512, -511.9999, -708.3,  -708.5,   -745.1,     -745.2,
+                                 -746, -1023.9,   -1024,   -1e300,   -kInfinity};
+  polykern::Random random(4, Purpose::kTest);
+  for (int i = 0; i < count; ++i) {
+    numbers.push_back(-std::pow(2.0, 14 * random.Uniform() - 4));
+    numbers.push_back(-std::pow(2.0, -60 * random.Uniform()));
+    numbers.push_back(-800 * random.Uniform());
+  }
+  return numbers;
+}
+
+TEST_F(KernelFormulas, HaveTheCLibrarysExponential) {
+  const std::vector<ExpEntry> table = ExpTable();
+  for (const double number : ArgumentsOfExp(300'000)) {
+    ASSERT_EQ(BitsOf(LibraryExp(table.data(), number)), BitsOf(std::exp(number))) << number;
+  }
+  EXPECT_TRUE(std::isnan(LibraryExp(table.data(), std::nan(""))));
 }
 
 TEST_F(KernelFormulas, AddEightPartialSumsAsTheVectorUnitsDo) {

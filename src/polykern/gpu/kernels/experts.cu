@@ -25,8 +25,15 @@ DEVICE double WeightOf(const Weights& weights, U32 i) {
   return WeightOf(weights, i, kPrivateWeights ? weights.losses[i * weights.stride] : 0);
 }
 
+// How fast a client comes to trust its best kernels: AdaHedge's is infinite until the first loss
+// that tells them apart (core/experts.cc).
+DEVICE double WeightRateOf(const FleetArguments& a, U64 k) {
+  if (!kAdaHedge) return a.weight_rate;
+  return a.gaps[k] > 0 ? a.log_kernels / a.gaps[k] : DoubleOf(kInfinityBits);
+}
+
 DEVICE Weights FindWeights(const FleetArguments& a, U64 k) {
-  Weights weights = {a.weights, nullptr, a.clients, a.weight_rate, 0, 0};
+  Weights weights = {a.weights, nullptr, a.clients, WeightRateOf(a, k), 0, 0};
   if (!kPrivateWeights) return weights;
   const double* losses = a.losses + k;
   weights.losses = losses;
@@ -107,10 +114,15 @@ DEVICE Chosen Choose(const FleetArguments& a, const Weights& weights, U64 c, U32
   return ChooseByWeight(a, weights, uniform, place);
 }
 
+DEVICE double KernelLoss(const FleetArguments& a, U32 i, double f, double y) {
+  return LossValue(a, f, y) + a.regularization * a.norms[i];
+}
+
 // What a client tells of itself after a step.
 struct Lesson {
-  double f;     // its prediction
-  double best;  // the least of the kernels' losses so far
+  double f;      // its prediction
+  double best;   // the least of the kernels' losses so far, as its score has them
+  double least;  // and as its weights have them
   float size;   // no number of its update is larger, but for rounding; not if it is not finite
   bool unit;    // all losses of the kernels were between 0 and 1
 };
@@ -127,7 +139,7 @@ DEVICE Lesson LearnKernels(const FleetArguments& a, const Weights& weights, cons
   const float along_theta = static_cast<float>(rate * 2 * a.regularization);
   a.along_theta[c] = along_theta;
   double partial[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  Lesson lesson = {0, DoubleOf(0x7ff0000000000000ULL), 0, true};
+  Lesson lesson = {0, DoubleOf(kInfinityBits), DoubleOf(kInfinityBits), 0, true};
   float largest = 0;
   U32 sent = 0;
   NO_UNROLL
@@ -149,8 +161,11 @@ DEVICE Lesson LearnKernels(const FleetArguments& a, const Weights& weights, cons
         const U32 n = i + half + p;
         if (n >= kKernels) continue;
         partial[half + p] += WeightOf(weights, n, own[p]) * static_cast<double>(f[p]);
-        const double value = LossValue(a, static_cast<double>(f[p]), y) + a.regularization * a.norms[n];
-        if (kPrivateWeights) a.losses[n * a.clients + k] = own[p] + value;
+        const double value = KernelLoss(a, n, static_cast<double>(f[p]), y);
+        if (kPrivateWeights) {
+          a.losses[n * a.clients + k] = own[p] + value;
+          lesson.least = own[p] + value < lesson.least ? own[p] + value : lesson.least;
+        }
         const double sum = (kScoresAreLosses ? own[p] : score[p]) + value;
         if (!kScoresAreLosses) a.kernel_scores[n * a.clients + k] = sum;
         lesson.unit = lesson.unit && value >= 0 && value <= 1;
@@ -174,6 +189,41 @@ DEVICE Lesson LearnKernels(const FleetArguments& a, const Weights& weights, cons
   return lesson;
 }
 
+// AdaHedge's mix loss before it is known, -ln(sum) / rate + from, and the mean (core/experts.cc): the
+// logarithm is the C library's, so the CPU's.
+struct MixLoss {
+  double mean;
+  double from;
+  double sum;
+};
+DEVICE MixLoss MixLosses(const FleetArguments& a, const Weights& weights, U64 c) {
+  MixLoss mix = {0, DoubleOf(kInfinityBits), 0};
+  const double y = a.y[c];
+  NO_UNROLL
+  for (U32 i = 0; i < kKernels; ++i) {
+    const double value = KernelLoss(a, i, static_cast<double>(a.f[i * a.count + c]), y);
+    const double weight = WeightOf(weights, i);
+    mix.mean += weight * value;
+    if (weight > 0) mix.from = value < mix.from ? value : mix.from;
+  }
+  if (!IsFinite(weights.rate)) return mix;
+  NO_UNROLL
+  for (U32 i = 0; i < kKernels; ++i) {
+    const double value = KernelLoss(a, i, static_cast<double>(a.f[i * a.count + c]), y);
+    const double weight = WeightOf(weights, i);
+    if (weight > 0)
+      mix.sum += weight * LibraryExp(a.exp_table, -weights.rate * (value - mix.from));
+  }
+  return mix;
+}
+
+// What FinishGaps needs.
+DEVICE void WriteMix(const FleetArguments& a, U64 c, const MixLoss& mix) {
+  a.mix_means[c] = mix.mean;
+  a.mix_from[c] = mix.from;
+  a.mix_logs[c] = mix.sum;
+}
+
 constexpr U32 kOwnTotals =
     2 * kWindow + 3;  // squared error, regret, fingerprint, participants, blocks
 
@@ -183,7 +233,14 @@ DEVICE void LearnClient(const FleetArguments& a, U64 c, U64* own) {
   const Weights weights = FindWeights(a, k);
   U32 place[kKernelRoom];
   const Chosen chosen = Choose(a, weights, c, place);
+  MixLoss mix = {0, 0, 1};
+  if (kAdaHedge) mix = MixLosses(a, weights, c);
   const Lesson lesson = LearnKernels(a, weights, chosen, place, c);
+  if (kAdaHedge) {
+    // An infinite rate: how far the best moved.
+    if (!IsFinite(weights.rate)) mix = {mix.mean, lesson.least - weights.least, 1};
+    WriteMix(a, c, mix);
+  }
   if (!IsFinite(lesson.f)) LowerTo(a.totals + kNotFinite, id);
   if (!(lesson.size < 0.99F * a.limit)) AddTo(a.totals + kCloseToLimit, 1);
   const double error = lesson.f - a.y[c];
@@ -213,6 +270,7 @@ CROWDED_KERNEL(LearnLabels) {
       const bool present = a.present == nullptr || a.present[c] != 0;
       if (present) LearnClient(a, c, own);
       if (!present && a.predictions != nullptr) a.predictions[c] = DoubleOf(0x7ff8000000000000ULL);
+      if (!present && kAdaHedge) WriteMix(a, c, {0, 0, 1});
       AddDouble(a.loss[a.offset + c] - a.best[a.offset + c], own + kWindow, a.totals + kRegret);
     }
     UNROLL
@@ -225,6 +283,19 @@ CROWDED_KERNEL(LearnLabels) {
                        : t < 2 * kWindow ? kRegret + kWindowStart + t - kWindow
                                          : kFingerprint + t - 2 * kWindow;
       AddTo(a.totals + word, table[t * kThreads]);
+    }
+  }
+}
+
+// AdaHedge's gaps, once the logarithms are there.
+KERNEL(FinishGaps) {
+  THREADS(t) {
+    const U64 c = U64{BLOCK_X} * kThreads + t;
+    if (c < a.count) {
+      const U64 k = a.offset + c;
+      const double mix = a.mix_from[c] - a.mix_logs[c] / WeightRateOf(a, k);
+      const double wider = a.mix_means[c] - mix;
+      if (wider > 0) a.gaps[k] += wider;
     }
   }
 }

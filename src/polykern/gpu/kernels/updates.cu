@@ -206,5 +206,6 @@ KERNEL(GatherState) {
   THREADS(t) {
     for (U32 i = t; i < kKernels; i += kThreads)
       a.predictions[i] = a.losses[i * a.clients + a.offset];
+    if (kAdaHedge && t == 0) a.predictions[kKernels] = a.gaps[a.offset];
   }
 }
