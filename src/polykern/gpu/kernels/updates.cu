@@ -3,7 +3,7 @@
 // than to write them down.
 
 constexpr U32 kBatch = 64;     // clients whose samples a block holds
-constexpr U32 kListed = 1024;  // clients that a block looks at together
+constexpr U32 kListed = 2048;  // clients that a block looks at together
 
 // What a thread knows of its feature, and has added up.
 struct FeatureSums {
@@ -21,9 +21,14 @@ DEVICE U32 FeatureOf(U32 block, U32 t) {
 
 DEVICE void LoadFeature(const FleetArguments& a, U32 i, U32 feature, FeatureSums& own) {
   const U64 known = feature < kFeatures ? feature : 0;
-  const float* row = a.frequencies + (U64{kSharedDraw ? 0 : i} * kPaddedFeatures + known) * kStride;
+  const Four* row = reinterpret_cast<const Four*>(a.frequencies) +
+                    (U64{kSharedDraw ? 0 : i} * kPaddedFeatures + known) * (kStride / 4);
   UNROLL
-  for (U32 j = 0; j < kDimension; ++j) own.rho[j] = row[j];
+  for (U32 j = 0; j < kStride; j += 4) {
+    const Four four = row[j / 4];
+    UNROLL
+    for (U32 n = 0; n < 4; ++n) own.rho[j + n] = four.value[n];
+  }
   own.theta[0] = a.theta[U64{i} * 2 * kPaddedFeatures + known];
   own.theta[1] = a.theta[(U64{i} * 2 + 1) * kPaddedFeatures + known];
   own.scale = kSharedDraw ? a.scales[i] : 1.0F;
