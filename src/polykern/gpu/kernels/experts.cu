@@ -146,8 +146,8 @@ DEVICE Lesson LearnKernels(const FleetArguments& a, const Weights& weights, cons
   for (U32 i = 0; i < kKernels; i += 8) {
     UNROLL
     for (U32 half = 0; half < 8; half += 4) {
-      double own[4];
-      double score[4];
+      double own[4] = {0, 0, 0, 0};
+      double score[4] = {0, 0, 0, 0};
       float f[4];
       UNROLL
       for (U32 p = 0; p < 4; ++p) {
