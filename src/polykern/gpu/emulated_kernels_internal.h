@@ -119,6 +119,7 @@ inline float fabsf(float value) {
 #include "polykern/gpu/kernels/samples.cu"
 #include "polykern/gpu/kernels/features.cu"
 #include "polykern/gpu/kernels/experts.cu"
+#include "polykern/gpu/kernels/lessons.cu"
 #include "polykern/gpu/kernels/updates.cu"
 #include "polykern/gpu/kernels/naive.cu"
 #include "polykern/gpu/kernels/floors.cu"

@@ -50,8 +50,8 @@ DEVICE double ExpOfNegative(double x) {
   return DoubleOf(BitsOf(series) + (BitsOf(shifted) << 52));
 }
 
-// exp(x) for x <= 0 with the bits of the C library's: 2^(i / 128) from a table (exp_table.h), the rest
-// by a polynomial of degree 5, which is fused as compilers fuse it.
+// exp(x) for x <= 0 with the bits of the C library's: 2^(i / 128) from a table (exp_table.h), the
+// rest by a polynomial of degree 5.
 DEVICE double LibraryExp(const ExpEntry* table, double x) {
   if (!(x > -1024)) return x == x ? 0 : x;
   if (x > -0x1p-54) return 1 + x;

@@ -74,8 +74,8 @@ KERNEL(MakeSamples) {
           if (j + i >= kDimension) continue;
           const double disk = 0.35 * (sample.u * sample.site[kDimension + j + i] +
                                       sample.v * sample.site[2 * kDimension + j + i]);
-          x.value[i] =
-              static_cast<float>(sample.site[j + i] + disk + shrink * static_cast<double>(normals[j + i]));
+          const double beside = shrink * static_cast<double>(normals[j + i]);
+          x.value[i] = static_cast<float>(sample.site[j + i] + disk + beside);
         }
         reinterpret_cast<Four*>(a.x)[c * (kStride / 4) + j / 4] = x;
       }
