@@ -21,6 +21,7 @@ constexpr int kMajorAttribute = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_M
 constexpr int kProcessorsAttribute = 16;
 constexpr int kOutOfMemory = 2;
 constexpr unsigned kNonBlocking = 1;  // a stream that does not wait for others
+constexpr unsigned kWithoutTime = 2;  // an event that only says that it has happened
 
 void Check(int result, const char* doing) {
   if (result == 0) return;
@@ -60,9 +61,11 @@ class CudaQueue final : public Queue {
   explicit CudaQueue(CudaDriver::Handle context) : cuda_(LoadCudaDriver()), context_(context) {
     Enter();
     Check(cuda_.stream_create(&stream_, kNonBlocking), "starting");
+    Check(cuda_.event_create(&so_far_, kWithoutTime), "starting");
   }
   ~CudaQueue() override {
     cuda_.context_set(context_);
+    cuda_.event_destroy(so_far_);
     cuda_.stream_destroy(stream_);
   }
   CudaQueue(const CudaQueue&) = delete;
@@ -83,6 +86,13 @@ class CudaQueue final : public Queue {
     Enter();
     Check(cuda_.fill(AddressOf(to), 0, bytes, stream_), "clearing memory");
   }
+  void After(const Queue& other) override {
+    const auto& before = static_cast<const CudaQueue&>(other);
+    if (&before == this) return;
+    Enter();
+    Check(cuda_.event_record(before.so_far_, before.stream_), "waiting");
+    Check(cuda_.stream_wait_event(stream_, before.so_far_, 0), "waiting");
+  }
   void Launch(const Program& program, const char* kernel, const Grid& grid,
               const FleetArguments& arguments) override {
     Enter();
@@ -101,6 +111,7 @@ class CudaQueue final : public Queue {
   const CudaDriver& cuda_;
   CudaDriver::Handle context_;
   CudaDriver::Handle stream_ = nullptr;
+  CudaDriver::Handle so_far_ = nullptr;  // the event that others wait for
 };
 
 class CudaDevice final : public Device {

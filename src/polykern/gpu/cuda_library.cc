@@ -82,6 +82,10 @@ CudaDriver FindDriver() {
                    Find(library, "cuStreamCreate", cuda.stream_create) &&
                    Find(library, "cuStreamDestroy_v2", cuda.stream_destroy) &&
                    Find(library, "cuStreamSynchronize", cuda.stream_wait) &&
+                   Find(library, "cuStreamWaitEvent", cuda.stream_wait_event) &&
+                   Find(library, "cuEventCreate", cuda.event_create) &&
+                   Find(library, "cuEventRecord", cuda.event_record) &&
+                   Find(library, "cuEventDestroy_v2", cuda.event_destroy) &&
                    Find(library, "cuModuleLoadData", cuda.module_load) &&
                    Find(library, "cuModuleUnload", cuda.module_unload) &&
                    Find(library, "cuModuleGetFunction", cuda.module_function) &&

@@ -11,7 +11,7 @@ namespace polykern::gpu {
 struct CudaDriver {
   using Result = int;
   using Address = unsigned long long;
-  using Handle = void*;  // contexts, streams, modules, functions
+  using Handle = void*;  // contexts, streams, events, modules, functions
 
   Result (*init)(unsigned);
   Result (*driver_version)(int*);
@@ -31,6 +31,10 @@ struct CudaDriver {
   Result (*stream_create)(Handle*, unsigned);
   Result (*stream_destroy)(Handle);
   Result (*stream_wait)(Handle);
+  Result (*stream_wait_event)(Handle, Handle, unsigned);
+  Result (*event_create)(Handle*, unsigned);
+  Result (*event_record)(Handle, Handle);
+  Result (*event_destroy)(Handle);
   Result (*module_load)(Handle*, const void*);
   Result (*module_unload)(Handle);
   Result (*module_function)(Handle*, Handle, const char*);

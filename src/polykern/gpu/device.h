@@ -21,8 +21,11 @@ struct KernelShape {
   bool checks_angles = false;
   bool huber = false;            ///< else squared loss
   bool private_weights = false;  ///< clients have their own, else they use the server's
+  bool adahedge = false;         ///< weights at AdaHedge's rate, which each client has for itself
   bool chooses_kernels = false;  ///< a client sends a bin of kernels, else all of them
   bool explores_only = false;    ///< with exploration = 1: bins are those of the kernels' order
+  /// Clients began at the start, so their own cumulative losses are those of their scores as well.
+  bool scores_are_losses = false;
 
   U32 stride() const { return (dimension + 3) / 4 * 4; }  ///< of samples and frequencies
   U32 padded_features() const { return (features + 3) / 4 * 4; }
@@ -30,7 +33,9 @@ struct KernelShape {
   U32 feature_tile() const;
   U32 features_per_block() const { return features < threads ? features : threads; }
   /// Clients of a thread that predicts.
-  U32 clients_per_thread() const { return dimension <= 32 ? 2 : 1; }
+  U32 clients_per_thread() const { return dimension <= 16 ? 4 : dimension <= 32 ? 2 : 1; }
+  /// Every client sends every kernel.
+  bool sends_all() const { return !chooses_kernels || per_upload >= kernels; }
 };
 
 struct Grid {
@@ -54,6 +59,8 @@ class Queue {
   /// Waits until everything before it is done.
   virtual void Read(void* to, const void* from, std::size_t bytes) = 0;
   virtual void Zero(void* to, std::size_t bytes) = 0;
+  /// What comes next waits until `other`, a queue of the same device, has done what it has so far.
+  virtual void After(const Queue& other) = 0;
   virtual void Launch(const Program& program, const char* kernel, const Grid& grid,
                       const FleetArguments& arguments) = 0;
 };

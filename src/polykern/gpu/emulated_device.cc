@@ -18,11 +18,12 @@ struct EmulatedKernel {
   void (*run)(const FleetArguments&);
 };
 constexpr EmulatedKernel kEmulatedKernels[] = {
-    {"MakeSamples", MakeSamples},       {"FindPresent", FindPresent},
-    {"PredictKernels", PredictKernels}, {"LearnLabels", LearnLabels},
-    {"AddUpdates", AddUpdates},         {"AddLosses", AddLosses},
-    {"GatherState", GatherState},       {"MeasureLabels", MeasureLabels},
-    {"MultiplyAdds", MultiplyAdds},     {"SinesAndCosines", SinesAndCosines},
+    {"MakeSamples", MakeSamples},         {"FindPresent", FindPresent},
+    {"PredictKernels", PredictKernels},   {"LearnLabels", LearnLabels},
+    {"AddUpdates", AddUpdates},           {"AddLosses", AddLosses},
+    {"FinishGaps", FinishGaps},           {"GatherState", GatherState},
+    {"MeasureLabels", MeasureLabels},     {"MultiplyAdds", MultiplyAdds},
+    {"SinesAndCosines", SinesAndCosines},
 };
 
 struct EmulatedProgram final : Program {
@@ -37,6 +38,7 @@ class EmulatedQueue final : public Queue {
   void Zero(void* to, std::size_t bytes) override {
     if (bytes > 0) std::memset(to, 0, bytes);
   }
+  void After(const Queue& /*other*/) override {}  // it is done already
   void Launch(const Program& program, const char* kernel, const Grid& blocks,
               const FleetArguments& arguments) override {
     shape = static_cast<const EmulatedProgram&>(program).made_for;

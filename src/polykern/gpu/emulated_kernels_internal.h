@@ -20,7 +20,7 @@ thread_local Grid emulated_grid;
 thread_local Grid emulated_block;
 
 constexpr U32 kThreads = 64;
-constexpr U32 kClientsPerThread = 2;
+constexpr U32 kClientsPerThreadRoom = 4;
 constexpr U32 kStrideRoom = 64;
 constexpr U32 kKernelRoom = 64;
 
@@ -32,12 +32,16 @@ constexpr U32 kKernelRoom = 64;
 #define kFeatureTile (shape.feature_tile())
 #define kFeaturesPerBlock (shape.features_per_block())
 #define kPerUpload (shape.per_upload)
+#define kClientsPerThread (shape.clients_per_thread())
 #define kSharedDraw (shape.shared_draw)
 #define kChecksAngles (shape.checks_angles)
 #define kHuberLoss (shape.huber)
 #define kPrivateWeights (shape.private_weights)
+#define kAdaHedge (shape.adahedge)
 #define kChoosesKernels (shape.chooses_kernels)
 #define kExploresOnly (shape.explores_only)
+#define kSendsAll (shape.sends_all())
+#define kScoresAreLosses (shape.scores_are_losses)
 
 /// What nobody has written yet holds anything.
 template <class T>
@@ -115,6 +119,7 @@ inline float fabsf(float value) {
 #include "polykern/gpu/kernels/samples.cu"
 #include "polykern/gpu/kernels/features.cu"
 #include "polykern/gpu/kernels/experts.cu"
+#include "polykern/gpu/kernels/lessons.cu"
 #include "polykern/gpu/kernels/updates.cu"
 #include "polykern/gpu/kernels/naive.cu"
 #include "polykern/gpu/kernels/floors.cu"

@@ -28,8 +28,13 @@ void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
                ? Rate{given.value_or(1), Schedule::kAnytime}
                : Rate{ResolveRate(given, problem), Schedule::kConstant};
   };
-  shape.learning_rate = rate(options.learning_rate);
-  shape.weight_rate = rate(options.weight_rate);
+  if (algorithm.name() == "pof-adagrad") {  // plain gradients: the server knows how far to go
+    shape.learning_rate = {1};
+    shape.kernels.adahedge = true;
+  } else {
+    shape.learning_rate = rate(options.learning_rate);
+    shape.weight_rate = rate(options.weight_rate);
+  }
   shape.exploration = options.exploration.value_or(1);
   shape.kernels.private_weights = true;
   shape.kernels.chooses_kernels = true;
@@ -39,11 +44,11 @@ void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
 
 }  // namespace
 
-FleetShape ShapeOf(const Algorithm& algorithm) {
+FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
   const std::string name(algorithm.name());
   const AlgorithmDefinition& definition = algorithm.definition();
   FleetShape shape;
-  if (name == "pof-mkl") {
+  if (name == "pof-mkl" || name == "pof-adagrad") {
     FillPofMkl(algorithm, shape);
   } else if (name == "ofskl" || name == "ofmkl-avg" || name == "vm-kofl") {
     shape.learning_rate = {ResolveRate(definition.options.learning_rate, definition.problem)};
@@ -55,6 +60,7 @@ FleetShape ShapeOf(const Algorithm& algorithm) {
   if (algorithm.loss().kind == LossKind::kLogistic) {
     Refuse(OptionName("loss", "logistic") + " does not run");
   }
+  shape.kernels.scores_are_losses = shape.kernels.private_weights && at_start;
   shape.kernels.huber = algorithm.loss().kind == LossKind::kHuber;
   shape.kernels.dimension = static_cast<U32>(definition.bank->dimension());
   shape.kernels.kernels = static_cast<U32>(definition.bank->kernels());

@@ -15,12 +15,13 @@ struct FleetShape {
   KernelShape kernels;
   bool sends_losses = false;
   Rate learning_rate = {};
-  std::optional<Rate> weight_rate = {};  ///< unset: clients have no weights
+  std::optional<Rate> weight_rate = {};  ///< unset: clients have no weights, or AdaHedge's
   double exploration = 1;
 };
 
-/// Throws Error, naming what is in the way, for an algorithm or options that have no GPU form.
-FleetShape ShapeOf(const Algorithm& algorithm);
+/// at_start: clients have learnt nothing yet. Throws Error, naming what is in the way, for an
+/// algorithm or options that have no GPU form.
+FleetShape ShapeOf(const Algorithm& algorithm, bool at_start);
 
 /// How large a number in an update of one of so many clients may be, so that their sum fits 64 bits
 /// in units of 2^-30: 512 as everywhere (ExactSum::kLimit), or less where clients are more than

@@ -30,7 +30,7 @@ std::unique_ptr<Algorithm> MakeFor(const std::string& name,
 
 std::string RefusalOf(const Algorithm& algorithm) {
   try {
-    ShapeOf(algorithm);
+    ShapeOf(algorithm, true);
   } catch (const Error& error) {
     return error.what();
   }
@@ -38,7 +38,7 @@ std::string RefusalOf(const Algorithm& algorithm) {
 }
 
 TEST(FleetShape, OfPofMklHasItsNumbers) {
-  const FleetShape shape = ShapeOf(*MakeFor("pof-mkl"));
+  const FleetShape shape = ShapeOf(*MakeFor("pof-mkl"), true);
   EXPECT_EQ(shape.kernels.dimension, 5U);
   EXPECT_EQ(shape.kernels.stride(), 8U);
   EXPECT_EQ(shape.kernels.kernels, 7U);
@@ -48,10 +48,21 @@ TEST(FleetShape, OfPofMklHasItsNumbers) {
   EXPECT_TRUE(shape.kernels.private_weights);
   EXPECT_TRUE(shape.kernels.chooses_kernels);
   EXPECT_TRUE(shape.kernels.explores_only);
+  EXPECT_FALSE(shape.kernels.sends_all());
+  EXPECT_TRUE(shape.kernels.scores_are_losses);
+  EXPECT_FALSE(ShapeOf(*MakeFor("pof-mkl"), false).kernels.scores_are_losses);
   EXPECT_FALSE(shape.sends_losses);
   EXPECT_EQ(shape.learning_rate.At(0), 0.1);  // 1 / sqrt(100)
   ASSERT_TRUE(shape.weight_rate);
   EXPECT_EQ(shape.weight_rate->At(50), 0.1);
+}
+
+TEST(FleetShape, OfPofAdagradHasAdaHedgesRate) {
+  const FleetShape shape = ShapeOf(*MakeFor("pof-adagrad"), true);
+  EXPECT_TRUE(shape.kernels.adahedge);
+  EXPECT_TRUE(shape.kernels.private_weights);
+  EXPECT_FALSE(shape.weight_rate);
+  EXPECT_EQ(shape.learning_rate.At(9), 1);
 }
 
 TEST(FleetShape, FollowsOptions) {
@@ -60,7 +71,7 @@ TEST(FleetShape, FollowsOptions) {
   options.learning_rate = 3;
   options.exploration = 0.5;
   options.loss = LossKind::kHuber;
-  const FleetShape shape = ShapeOf(*MakeFor("pof-mkl", options));
+  const FleetShape shape = ShapeOf(*MakeFor("pof-mkl", options), true);
   EXPECT_EQ(shape.learning_rate.At(8), 1);  // 3 / sqrt(9)
   EXPECT_EQ(shape.exploration, 0.5);
   EXPECT_FALSE(shape.kernels.explores_only);
@@ -71,10 +82,11 @@ TEST(FleetShape, OfOthersSendsEveryKernel) {
   for (const std::string name : {"ofmkl-avg", "vm-kofl"}) {
     AlgorithmOptions options = SmallOptions();
     options.kernels_per_upload.reset();
-    const FleetShape shape = ShapeOf(*MakeFor(name, options));
+    const FleetShape shape = ShapeOf(*MakeFor(name, options), true);
     EXPECT_EQ(shape.kernels.per_upload, 7U);
     EXPECT_FALSE(shape.kernels.private_weights);
-    EXPECT_FALSE(shape.kernels.chooses_kernels);
+    EXPECT_TRUE(shape.kernels.sends_all());
+    EXPECT_FALSE(shape.kernels.scores_are_losses);
     EXPECT_FALSE(shape.weight_rate);
     EXPECT_EQ(shape.sends_losses, name == "vm-kofl");
   }
@@ -133,7 +145,7 @@ TEST(LargeAngles, AreExpectedOfLongSamplesAlone) {
 TEST(PackedFrequencies, ArePaddedWithZeros) {
   const auto algorithm = MakeFor("pof-mkl");
   const KernelBank& bank = *algorithm->definition().bank;
-  const KernelShape shape = ShapeOf(*algorithm).kernels;
+  const KernelShape shape = ShapeOf(*algorithm, true).kernels;
   const std::vector<float> packed = PackFrequencies(*algorithm, shape);
   ASSERT_EQ(packed.size(), 7U * 8 * 8);
   for (std::size_t i = 0; i < 7; ++i) {
@@ -151,7 +163,7 @@ TEST(PackedFrequencies, OfASharedDrawAreThatDraw) {
   AlgorithmOptions options = SmallOptions();
   options.shared_draws = true;
   const auto algorithm = MakeFor("pof-mkl", options);
-  const KernelShape shape = ShapeOf(*algorithm).kernels;
+  const KernelShape shape = ShapeOf(*algorithm, true).kernels;
   EXPECT_TRUE(shape.shared_draw);
   const std::vector<float> packed = PackFrequencies(*algorithm, shape);
   ASSERT_EQ(packed.size(), 8U * 8);

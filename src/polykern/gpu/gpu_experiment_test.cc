@@ -52,6 +52,9 @@ class PoorDevice final : public Device {
       real_->Read(to, from, bytes);
     }
     void Zero(void* to, std::size_t bytes) override { real_->Zero(to, bytes); }
+    void After(const Queue& other) override {
+      real_->After(*static_cast<const PoorQueue&>(other).real_);
+    }
     void Launch(const Program& program, const char* kernel, const Grid& grid,
                 const FleetArguments& arguments) override {
       if (--launches_ < 0) throw DeviceFailure("the GPU has fallen off the bus");

@@ -54,6 +54,7 @@ struct Case {
   double participation = 1;
   std::size_t clients = 230;  // three tiles, the last one not full
   std::size_t dimension = 5;
+  bool carries = true;  // states, into the run and out of it
 };
 
 std::unique_ptr<Algorithm> Make(const Case& given, const Stream& stream) {
@@ -70,6 +71,7 @@ struct Finished {
     Simulation::Options options;
     options.seed = 3;
     options.participation = given.participation;
+    options.carries_states = given.carries;
     options.keep_predictions = true;
     options.uniforms = uniforms;
     const auto device = NewFleetDevice(NewEmulatedDevice());
@@ -83,12 +85,14 @@ struct Finished {
     const WeightPlan plan(stream);
     result = simulation.Run({.weights = plan});
     model = simulation.broadcast().model;
+    if (given.carries) states = clients.Save();
   }
 
   std::unique_ptr<Algorithm> algorithm;
   Clients clients;
   Repetition result;
   std::vector<float> model;
+  std::vector<double> states;
 };
 
 /// The same, and numbers where the other has numbers.
@@ -114,7 +118,7 @@ void ExpectSame(const Finished& cpu, const Finished& gpu) {
   EXPECT_EQ(gpu.result.client_mse, cpu.result.client_mse);
   EXPECT_EQ(gpu.result.weights.trace, cpu.result.weights.trace);
   EXPECT_EQ(gpu.result.weights.last, cpu.result.weights.last);
-  EXPECT_EQ(gpu.clients.Save(), cpu.clients.Save());
+  EXPECT_EQ(gpu.states, cpu.states);
   EXPECT_EQ(gpu.result.traffic.messages, cpu.result.traffic.messages);
   EXPECT_EQ(gpu.result.traffic.up_numbers, cpu.result.traffic.up_numbers);
   EXPECT_EQ(gpu.result.traffic.up_bytes, cpu.result.traffic.up_bytes);
@@ -148,6 +152,11 @@ std::vector<Case> Cases() {
   Case shared{"pof-mkl", Small(9, 8, 3)};
   shared.options.shared_draws = true;
   cases.push_back(shared);
+  cases.push_back({"pof-adagrad", Small(51, 9, 5)});
+  Case hedged{"pof-adagrad", Small(10, 6, 3), 0.7};
+  hedged.options.exploration = 0.4;
+  hedged.options.regularization = 0.01;
+  cases.push_back(hedged);
   cases.push_back({"ofmkl-avg", Small(9, 5)});
   cases.push_back({"vm-kofl", Small(20, 5), 0.7});
   cases.push_back({"ofskl", Small(1, 30), 1, 1, 8});
@@ -166,7 +175,9 @@ TEST_P(Fleets, OfTheSyntheticKindHaveTheCpusBits) {
                                .dimension = given_.dimension,
                                .drift = 1.5,
                                .seed = 5});
-  ExpectSame(Finished(given_, stream, false), Finished(given_, stream, true));
+  Case alone = given_;
+  alone.carries = false;
+  ExpectSame(Finished(alone, stream, false), Finished(alone, stream, true));
 }
 
 TEST_P(Fleets, OfTablesWithGapsHaveTheCpusBits) {
@@ -177,11 +188,13 @@ TEST_P(Fleets, OfTablesWithGapsHaveTheCpusBits) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, Fleets, testing::Range(std::size_t{0}, Cases().size()));
 
 TEST(Fleet, GoesOnFromCarriedStates) {
-  const Case given{"pof-mkl", Small(12, 6, 5), 0.9, 100, 3};
-  const SyntheticFleet stream({.clients = 100, .steps = 6, .dimension = 3});
-  const Finished first(given, stream, true);
-  ExpectSame(Finished(given, stream, false, first.clients.Save()),
-             Finished(given, stream, true, first.clients.Save()));
+  for (const char* name : {"pof-mkl", "pof-adagrad"}) {
+    const Case given{name, Small(12, 6, 5), 0.9, 100, 3};
+    const SyntheticFleet stream({.clients = 100, .steps = 6, .dimension = 3});
+    const Finished first(given, stream, true);
+    ExpectSame(Finished(given, stream, false, first.states),
+               Finished(given, stream, true, first.states));
+  }
 }
 
 TEST(Fleet, UsesTheGivenUniforms) {

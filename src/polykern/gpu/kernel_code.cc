@@ -67,12 +67,16 @@ std::string SourceFor(const KernelShape& shape) {
   number("kFeaturesPerBlock", shape.features_per_block());
   number("kPerUpload", shape.per_upload);
   number("kClientsPerThread", shape.clients_per_thread());
+  number("kClientsPerThreadRoom", shape.clients_per_thread());
   flag("kSharedDraw", shape.shared_draw);
   flag("kChecksAngles", shape.checks_angles);
   flag("kHuberLoss", shape.huber);
   flag("kPrivateWeights", shape.private_weights);
+  flag("kAdaHedge", shape.adahedge);
   flag("kChoosesKernels", shape.chooses_kernels);
   flag("kExploresOnly", shape.explores_only);
+  flag("kSendsAll", shape.sends_all());
+  flag("kScoresAreLosses", shape.scores_are_losses);
   return text + kKernelSource;
 }
 

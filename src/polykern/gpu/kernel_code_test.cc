@@ -127,7 +127,7 @@ TEST(KernelSource, BeginsWithItsShape) {
   EXPECT_LT(source.find("kPrivateWeights = 1"), source.find("struct FleetArguments"));
   for (const char* kernel :
        {"MakeSamples", "FindPresent", "PredictKernels", "LearnLabels", "AddUpdates", "AddLosses",
-        "GatherState", "MeasureLabels", "MultiplyAdds", "SinesAndCosines"}) {
+        "FinishGaps", "GatherState", "MeasureLabels", "MultiplyAdds", "SinesAndCosines"}) {
     EXPECT_THAT(source, HasSubstr("KERNEL(" + std::string(kernel) + ")"));
   }
 }

@@ -1,5 +1,6 @@
 #include "polykern/core/kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "polykern/core/subset.h"
 #include "polykern/core/vector_ops.h"
 #include "polykern/gpu/emulated_kernels_internal.h"
+#include "polykern/gpu/exp_table.h"
 
 // Single formulas of the kernels beside those of core/.
 
@@ -73,6 +75,33 @@ TEST_F(KernelFormulas, HaveTheVectorUnitsExponential) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     ASSERT_EQ(ExpOfNegative(numbers[i]), expected[i]) << numbers[i];
   }
+}
+
+/// Of numbers where exp(x) may go another way, and of so many at random, three times.
+void ExpectTheCLibrarysExponential(int count) {
+  const std::vector<ExpEntry> table = ExpTable();
+  const auto expect_same = [&](double x) {
+    ASSERT_EQ(BitsOf(LibraryExp(table.data(), x)), BitsOf(std::exp(x))) << x;
+  };
+  for (const double x :
+       {0.0, -0.0, -1e-300, -0x1p-54, -0x1.8p-54, -0x1p-55, -512.0, -511.9999, -708.3, -708.5,
+        -745.1, -745.2, -746.0, -1023.9, -1024.0, -1e300, -kInfinity}) {
+    expect_same(x);
+  }
+  polykern::Random random(4, Purpose::kTest);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    expect_same(-800 * random.Uniform());
+    expect_same(-random.Uniform() * random.Uniform());
+    expect_same(std::ldexp(-random.Uniform(), -static_cast<int>(random.Below(56))));
+  }
+  EXPECT_TRUE(std::isnan(LibraryExp(table.data(), std::nan(""))));
+}
+
+TEST_F(KernelFormulas, HaveTheCLibrarysExponential) {
+  ExpectTheCLibrarysExponential(300'000);
+}
+TEST_F(KernelFormulas, LongHaveTheCLibrarysExponential) {
+  ExpectTheCLibrarysExponential(100'000'000);
 }
 
 TEST_F(KernelFormulas, AddEightPartialSumsAsTheVectorUnitsDo) {
@@ -178,14 +207,6 @@ TEST_F(KernelFormulas, HaveTheLossesOfCore) {
   }
 }
 
-TEST_F(KernelFormulas, TellWhatIsNotSentFromEveryNumber) {
-  EXPECT_FALSE(IsSent(NotSent()));
-  EXPECT_TRUE(IsSent(0));
-  EXPECT_TRUE(IsSent(-1.5F));
-  EXPECT_TRUE(IsSent(std::numeric_limits<float>::infinity()));
-  EXPECT_TRUE(IsSent(std::numeric_limits<float>::quiet_NaN()));
-}
-
 TEST_F(KernelFormulas, KnowWhatIsFinite) {
   EXPECT_TRUE(IsFinite(1e308));
   EXPECT_TRUE(IsFinite(-0.0));
@@ -218,15 +239,68 @@ class ClientsExperts : public testing::Test {
 };
 
 TEST_F(ClientsExperts, HaveHedgesWeights) {
-  const Weights weights = FindWeights(a_, losses_.data());
+  const Weights weights = FindWeights(a_, 0);
   std::vector<double> found;
   for (U32 i = 0; i < 5; ++i) found.push_back(WeightOf(weights, i));
   EXPECT_THAT(found, ElementsAreArray(Expected()));
 }
 
-TEST_F(ClientsExperts, AreMixedAsTheVectorUnitsDo) {
-  const std::vector<float> f = {0.1F, -2, 0.7F, 3, 0.2F};
-  EXPECT_EQ(MixtureOf(a_, FindWeights(a_, losses_.data()), f.data()), Dot(Expected(), f));
+TEST_F(ClientsExperts, KnowTheLeastLossFromTheirScores) {
+  shape.scores_are_losses = true;
+  double best = 0.25;
+  a_.best = &best;
+  const Weights weights = FindWeights(a_, 0);
+  std::vector<double> found;
+  for (U32 i = 0; i < 5; ++i) found.push_back(WeightOf(weights, i));
+  EXPECT_THAT(found, ElementsAreArray(Expected()));
+}
+
+TEST_F(ClientsExperts, AreMixedAndLearnAsTheVectorUnitsDo) {
+  for (const bool scores_are_losses : {false, true}) {
+    shape.scores_are_losses = scores_are_losses;
+    std::vector<double> losses = losses_;
+    std::vector<double> scores(5, 0.5);
+    std::vector<float> f = {0.1F, -2, 0.7F, 3, 0.2F};
+    const std::vector<double> norms = {1, 2, 3, 4, 5};
+    double y = 0.4;
+    double best = 0.25;
+    std::vector<float> along_z(5, -7);
+    float along_theta = 0;
+    U32 sent = 0xffffffff;
+    a_.losses = losses.data();
+    a_.kernel_scores = scores.data();
+    a_.f = f.data();
+    a_.norms = norms.data();
+    a_.y = &y;
+    a_.best = &best;
+    a_.along_z = along_z.data();
+    a_.along_theta = &along_theta;
+    a_.sent = &sent;
+    a_.learning_rate = 0.5;
+    a_.regularization = 0.25;
+    a_.scale = 1;
+    a_.most_theta = 2;
+    const std::vector<U32> place = {4, 1, 3, 2, 0};
+    const Lesson lesson = LearnKernels(a_, FindWeights(a_, 0), {2, 4, 0.5}, place.data(), 0);
+    EXPECT_EQ(lesson.f, Dot(Expected(), f));
+    EXPECT_FALSE(lesson.unit);
+    EXPECT_EQ(sent, 0b01100U);  // the kernels of places 2 and 3
+    EXPECT_EQ(along_theta, 0.5F);
+    double least = kInfinity;
+    float largest = 0;
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double error = static_cast<double>(f[i]) - y;
+      const double value = error * error + 0.25 * norms[i];
+      EXPECT_EQ(losses[i], losses_[i] + value);
+      EXPECT_EQ(scores[i], scores_are_losses ? 0.5 : 0.5 + value);
+      least = std::min(least, scores_are_losses ? losses[i] : scores[i]);
+      const bool is_sent = i == 2 || i == 3;
+      EXPECT_EQ(along_z[i], is_sent ? static_cast<float>(1 * 2 * error) : -7);
+      if (is_sent) largest = std::max(largest, std::abs(along_z[i]));
+    }
+    EXPECT_EQ(lesson.best, least);
+    EXPECT_EQ(lesson.size, largest + 2 * along_theta);
+  }
 }
 
 TEST_F(ClientsExperts, AreChosenByAlgorithmOne) {
@@ -241,7 +315,7 @@ TEST_F(ClientsExperts, AreChosenByAlgorithmOne) {
       const Bin bin = ChooseBin(losses_, expected, 2, exploration, uniform, order, kernels);
       kernels.resize(bin.count);
       U32 place[kKernelRoom];
-      const Chosen chosen = Choose(a_, FindWeights(a_, losses_.data()), 0, place);
+      const Chosen chosen = Choose(a_, FindWeights(a_, 0), 0, place);
       EXPECT_EQ(chosen.probability, bin.probability);
       std::vector<std::uint32_t> found(chosen.end - chosen.first);
       for (U32 i = 0; i < 5; ++i) {
@@ -256,7 +330,7 @@ TEST_F(ClientsExperts, AreChosenByAlgorithmOne) {
 TEST_F(ClientsExperts, AreAllSentWhereNobodyChooses) {
   shape.chooses_kernels = false;
   U32 place[kKernelRoom];
-  const Chosen chosen = Choose(a_, FindWeights(a_, losses_.data()), 0, place);
+  const Chosen chosen = Choose(a_, FindWeights(a_, 0), 0, place);
   EXPECT_EQ(chosen.first, 0U);
   EXPECT_EQ(chosen.end, 5U);
   EXPECT_EQ(chosen.probability, 1);

@@ -1,16 +1,10 @@
 // Formulas in the order of operations that gives the CPU's bits: those of core/ and of
 // data/synthetic.cc. Nothing is fused but what says fma.
 
+constexpr U64 kInfinityBits = 0x7ff0000000000000ULL;
+
 DEVICE bool IsFinite(double value) {
   return (BitsOf(value) >> 52 & 0x7ff) != 0x7ff;
-}
-
-// What along_z holds for kernels that are not sent.
-DEVICE float NotSent() {
-  return FloatOf(0x7fc00bad);
-}
-DEVICE bool IsSent(float along) {
-  return BitsOf(along) != 0x7fc00bad;
 }
 
 // Four floats that are loaded at once.
@@ -54,6 +48,33 @@ DEVICE double ExpOfNegative(double x) {
     series = fma(series, rest, 1 / factorial);
   }
   return DoubleOf(BitsOf(series) + (BitsOf(shifted) << 52));
+}
+
+// exp(x) for x <= 0 with the bits of the C library's: 2^(i / 128) from a table (exp_table.h), the
+// rest by a polynomial of degree 5.
+DEVICE double LibraryExp(const ExpEntry* table, double x) {
+  if (!(x > -1024)) return x == x ? 0 : x;
+  if (x > -0x1p-54) return 1 + x;
+  const double shifted = fma(0x1.71547652b82fep7, x, 0x1.8p52);
+  const U64 turns = BitsOf(shifted);
+  const double n = shifted - 0x1.8p52;
+  const double r = fma(n, -0x1.cf79abc9e3b39p-47, fma(n, -0x1.62e42fefa0000p-8, x));
+  const ExpEntry entry = table[turns % 128];
+  const U64 bits = entry.bits + (turns << 45);
+  const double square = r * r;
+  double tail = fma(square, fma(r, 0x1.555555555543cp-3, 0x1.ffffffffffdbdp-2), entry.tail + r);
+  tail = fma(square * square, fma(r, 0x1.1111167a4d017p-7, 0x1.55555cf172b91p-5), tail);
+  if (x > -512) return fma(DoubleOf(bits), tail, DoubleOf(bits));
+  // The result may be below what doubles hold in full: one rounding, where it has its place.
+  const double scale = DoubleOf(bits + (1022ULL << 52));
+  const double more = scale * tail;
+  double y = scale + more;
+  if (y < 1) {
+    const double lost = (scale - y) + more;
+    const double high = 1 + y;
+    y = (high + ((1 - high + y) + lost)) - 1;
+  }
+  return 0x1p-1022 * y;
 }
 
 // Eight partial sums, every eighth number to the same one, in pairs.

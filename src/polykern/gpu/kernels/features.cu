@@ -1,17 +1,17 @@
-// f_i = theta_i . z_i(x) of every kernel, two clients a thread: core/random_features.h says in
+// f_i = theta_i . z_i(x) of every kernel, some clients a thread: core/random_features.h says in
 // which order. A block goes through its kernels one after the other, some features at a time, which
 // all of its clients share.
 
 struct FeatureClients {
-  float x[kClientsPerThread][kStrideRoom];
-  float chain[kClientsPerThread][4];  // each of every fourth feature
-  U32 client[kClientsPerThread];      // 0xffffffff: none
+  float x[kClientsPerThreadRoom][kStrideRoom];
+  float chain[kClientsPerThreadRoom][4];  // each of every fourth feature
+  U32 client[kClientsPerThreadRoom];      // 0xffffffff: none
   float largest;                      // angle, by size
 };
 
 // The angles of four features.
 DEVICE void FourAngles(const FeatureClients& own, const Four* rho,
-                       float angle[kClientsPerThread][4]) {
+                       float angle[kClientsPerThreadRoom][4]) {
   UNROLL
   for (U32 n = 0; n < kClientsPerThread; ++n) {
     UNROLL
@@ -37,7 +37,7 @@ DEVICE void FourAngles(const FeatureClients& own, const Four* rho,
 
 DEVICE void AddFourFeatures(FeatureClients& own, const Four* rho, const Four& sines,
                             const Four& cosines, float scale) {
-  float angle[kClientsPerThread][4];
+  float angle[kClientsPerThreadRoom][4];
   FourAngles(own, rho, angle);
   UNROLL
   for (U32 n = 0; n < kClientsPerThread; ++n) {

@@ -32,6 +32,13 @@ constexpr U32 kNaiveTotals = kNaiveSums * kSumWords + 1;
 // A site of the synthetic fleet: centre and two axes, dimension numbers each, then these.
 constexpr U32 kSiteRest = 9;  // saturating, level, spread, and along u, along v, phase of two waves
 
+// 2^(i / 128) = H (1 + tail): the bits of H less i << 45, so that a power of two can be added with
+// i.
+struct ExpEntry {
+  double tail;
+  U64 bits;
+};
+
 struct FleetArguments {
   // A tile: some clients that follow each other, which go through the kernels together.
   U64 count;
@@ -73,14 +80,17 @@ struct FleetArguments {
   // How clients learn.
   U64 seed;  // of their draws
   double weight_rate;
+  double log_kernels;         // AdaHedge: ln kKernels
+  const ExpEntry* exp_table;  // 128
   double learning_rate;
   double regularization;
   double huber;
   double exploration;
 
   // Per client of this process. Those of kernels: kKernels x clients.
-  double* losses;  // state: cumulative losses
-  double* kernel_scores;
+  double* losses;         // state: cumulative losses
+  double* kernel_scores;  // null: they are the losses
+  double* gaps;           // AdaHedge's state beside the losses
   double* squared_error;
   double* loss;
   double* best;
@@ -90,8 +100,12 @@ struct FleetArguments {
 
   // Between the kernels of a step.
   float* f;            // kKernels x count
-  float* along_z;      // kKernels x count; kNotSent: not sent
+  float* along_z;      // kKernels x count; only of those that are sent
+  U32* sent;           // a bit for each kernel, 32 of them x count; unless all are
   float* along_theta;  // per client
+  double* mix_means;   // AdaHedge, per client: the mean loss,
+  double* mix_from;    // what the mix loss is counted from,
+  double* mix_logs;    // and what the CPU takes the logarithm of
 
   // What a step adds up to.
   I64* sums;       // kKernels x 2 kFeatures, in units of 2^-30

@@ -55,22 +55,29 @@ KERNEL(MakeSamples) {
       RandomNumbers random = RandomFor(a.fleet_seed, kForSample, id, a.step);
       const LatentSample sample = DrawLatent(a, id, a.step, random);
       a.y[c] = sample.y;
-      float* x = a.x + c * kStride;
       const double spread = sample.site[3 * kDimension + 2];
+      float normals[kStrideRoom];  // in the thread's own memory: rows are far apart in the device's
       double square = 0;
       NO_UNROLL
       for (U32 j = 0; j < kDimension; ++j) {
         const double normal = spread * Normal(random);
         square += normal * normal;
-        x[j] = static_cast<float>(normal);
+        normals[j] = static_cast<float>(normal);
       }
       const double within = 0.19 / sqrt(square);
       const double shrink = within < 1.0 ? within : 1.0;
       NO_UNROLL
-      for (U32 j = 0; j < kDimension; ++j) {
-        const double disk = 0.35 * (sample.u * sample.site[kDimension + j] +
-                                    sample.v * sample.site[2 * kDimension + j]);
-        x[j] = static_cast<float>(sample.site[j] + disk + shrink * static_cast<double>(x[j]));
+      for (U32 j = 0; j < kDimension; j += 4) {
+        Four x = {{0, 0, 0, 0}};
+        UNROLL
+        for (U32 i = 0; i < 4; ++i) {
+          if (j + i >= kDimension) continue;
+          const double disk = 0.35 * (sample.u * sample.site[kDimension + j + i] +
+                                      sample.v * sample.site[2 * kDimension + j + i]);
+          const double beside = shrink * static_cast<double>(normals[j + i]);
+          x.value[i] = static_cast<float>(sample.site[j + i] + disk + beside);
+        }
+        reinterpret_cast<Four*>(a.x)[c * (kStride / 4) + j / 4] = x;
       }
     }
   }

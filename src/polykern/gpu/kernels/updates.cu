@@ -3,7 +3,7 @@
 // than to write them down.
 
 constexpr U32 kBatch = 64;     // clients whose samples a block holds
-constexpr U32 kListed = 1024;  // clients that a block looks at together
+constexpr U32 kListed = 2048;  // clients that a block looks at together
 
 // What a thread knows of its feature, and has added up.
 struct FeatureSums {
@@ -21,9 +21,14 @@ DEVICE U32 FeatureOf(U32 block, U32 t) {
 
 DEVICE void LoadFeature(const FleetArguments& a, U32 i, U32 feature, FeatureSums& own) {
   const U64 known = feature < kFeatures ? feature : 0;
-  const float* row = a.frequencies + (U64{kSharedDraw ? 0 : i} * kPaddedFeatures + known) * kStride;
+  const Four* row = reinterpret_cast<const Four*>(a.frequencies) +
+                    (U64{kSharedDraw ? 0 : i} * kPaddedFeatures + known) * (kStride / 4);
   UNROLL
-  for (U32 j = 0; j < kDimension; ++j) own.rho[j] = row[j];
+  for (U32 j = 0; j < kStride; j += 4) {
+    const Four four = row[j / 4];
+    UNROLL
+    for (U32 n = 0; n < 4; ++n) own.rho[j + n] = four.value[n];
+  }
   own.theta[0] = a.theta[U64{i} * 2 * kPaddedFeatures + known];
   own.theta[1] = a.theta[(U64{i} * 2 + 1) * kPaddedFeatures + known];
   own.scale = kSharedDraw ? a.scales[i] : 1.0F;
@@ -132,7 +137,7 @@ CROWDED_KERNEL(AddUpdates) {
       const U64 stop = base + kListed < end ? base + kListed : end;
       for (U64 c = base + t; c < stop; c += kThreads) {
         const bool present = a.present == nullptr || a.present[c] != 0;
-        if (present && IsSent(a.along_z[i * a.count + c]))
+        if (present && (kSendsAll || (a.sent[i / 32 * a.count + c] >> i % 32 & 1) != 0))
           list[AddTo(&listed, 1)] = static_cast<U32>(c);
       }
     }
@@ -206,5 +211,6 @@ KERNEL(GatherState) {
   THREADS(t) {
     for (U32 i = t; i < kKernels; i += kThreads)
       a.predictions[i] = a.losses[i * a.clients + a.offset];
+    if (kAdaHedge && t == 0) a.predictions[kKernels] = a.gaps[a.offset];
   }
 }
