@@ -138,12 +138,13 @@ class Federation:
         except sqlite3.OperationalError:  # not there yet
             return False
 
-    def check_predictions(self):
-        """Every prediction of every agent, however often it was made, has the simulator's bits."""
+    def check_predictions(self, missing=0):
+        """Every prediction of every agent, however often it was made, has the simulator's bits; the first agent's may lack so many."""
         for k in range(len(self.names)):
             expected = [float(line) for line in (self.folder / f"{k}.txt").read_text().split()]
             made = [json.loads(line) for line in (self.folder / f"{k}.out").read_text().splitlines()]
-            assert {p["step"] for p in made} == set(range(self.steps))
+            lacks = set(range(self.steps)) - {p["step"] for p in made}
+            assert len(lacks) <= (missing if k == 0 else 0), (k, lacks)
             for p in made:
                 assert p["id"] == p["step"] + 2  # the header is line 1
                 assert p["prediction"] == expected[p["step"]], (k, p)
