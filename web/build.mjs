@@ -1,5 +1,5 @@
 // node build.mjs PACKAGES PAGE.cc: bundles src/ with the packages of a folder into one HTML page,
-// and writes it as the C++ source of polykern::ReportPage().
+// and writes it as the C++ source of polykern::ReportPage(); likewise, as separate files, the page of a federation's server.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -28,9 +28,11 @@ const html = readFileSync(join(source, "page.html"), "utf8")
   .replace("/* style */", () => bundle("style.css"))
   .replace("/* script */", () => script);
 
-const chunks = html.match(/[^]{1,8000}/gu).map((chunk) => `R"page(${chunk})page"`);
+const literal = (text) => text.match(/[^]{1,8000}/gu).map((chunk) => `R"page(${chunk})page"`).join("\n");
+const live = [readFileSync(join(source, "live.html"), "utf8"), bundle("live.ts"), bundle("style.css")];
 writeFileSync(
   output,
-  `#include "report_files.h"\nstd::string_view polykern::ReportPage() {\n  return\n${chunks.join("\n")};\n}\n` +
+  `#include "report_files.h"\nstd::string_view polykern::ReportPage() {\n  return\n${literal(html)};\n}\n` +
+    `polykern::LivePage polykern::FederationPage() {\n  return {${live.map(literal).join(",\n")}};\n}\n` +
     `std::string_view polykern::WhyNoPage() {\n  return {};\n}\n`,
 );

@@ -11,6 +11,14 @@ namespace polykern {
 /// The report without results, made from web/ when the program was built; empty if it could not be.
 std::string_view ReportPage();
 
+/// The files of a page that shows a running federation, made likewise; empty if they could not be.
+struct LivePage {
+  std::string_view html = {};
+  std::string_view script = {};
+  std::string_view style = {};
+};
+LivePage FederationPage();
+
 /// Why it could not be, and what to do about it: web/packages.cmake. Empty if there is a page.
 std::string_view WhyNoPage();
 

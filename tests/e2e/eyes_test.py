@@ -69,14 +69,18 @@ def test_a_run_is_seen_in_metrics_status_and_logs(federation):
     assert 0.5 < metrics["polykern_received_bytes_total"] / (CLIENTS * STEPS * 320) < 1.3
     assert metrics["polykern_sent_bytes_total"] > 0
     # What two clients chose to say is what their own output says.
-    errors = []
+    errors, guesses = [], []
     for k in range(2):
         labels = [float(line.rsplit(",", 1)[1]) for line in (f.folder / f"{k}.csv").read_text().splitlines()[1:]]
         made = [json.loads(line) for line in (f.folder / f"{k}.out").read_text().splitlines()]
         errors += [(p["prediction"] - y) ** 2 for p, y in zip(made, labels)]
+        means = [sum(labels[:t]) / t if t else 0.5 for t in range(len(labels))]
+        guesses.append(min(sum((y - m) ** 2 for y, m in zip(labels, means)),
+                           sum((y - last) ** 2 for y, last in zip(labels, [0.5, *labels]))))
     assert metrics["polykern_reporting_clients"] == 2
     assert metrics["polykern_reported_mse"] == pytest.approx(sum(errors) / len(errors), rel=0.1)
     assert abs(metrics["polykern_reported_regret"]) < STEPS
+    assert metrics["polykern_reported_skill"] == pytest.approx(1 - sum(errors) / sum(guesses), abs=0.05)
 
     shown = json.loads(eyes.status("--format", "json"))
     assert (shown["healthy"], shown["step"], shown["finished"]) == (True, STEPS, True)

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const require = createRequire(join(process.env.POLYKERN_WEB, "package.json"));
 const { chromium } = require("playwright-core");
-export const axeSource = require("axe-core").source;
+const axeSource = require("axe-core").source;
 
 export const folder = mkdtempSync(join(tmpdir(), "polykern-report-"));
 
@@ -34,17 +34,31 @@ export async function close() {
 
 /// Opens a report. page.complaints collects errors and everything asked of the world outside the file.
 export async function open(file, options = {}) {
+  const url = pathToFileURL(join(folder, file)).href;
+  return openUrl(url, options, (asked) => asked === url);
+}
+
+/// The same of any page, which may ask for what `own` says.
+export async function openUrl(url, options, own) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
-  const url = pathToFileURL(join(folder, file)).href;
   page.complaints = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) page.complaints.push(message.text()); });
   page.on("pageerror", (error) => page.complaints.push(error.message));
   page.on("request", (request) => {
-    if (request.url() !== url && !/^(data|blob):/.test(request.url())) page.complaints.push(`asked for ${request.url()}`);
+    if (!own(request.url()) && !/^(data|blob):/.test(request.url())) page.complaints.push(`asked for ${request.url()}`);
   });
   await page.goto(url);
   return page;
+}
+
+/// What axe-core finds that is serious, and how much wider than its window a page is; it needs bypassCSP.
+export async function flaws(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => axe.run());
+  const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes[0].html}`);
+  const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  return wide <= room ? serious : [...serious, `${wide} pixels wide in ${room}`];
 }
 
 /// What a click on a button saves: {name, text} or, for pictures, {name, data}.

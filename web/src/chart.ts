@@ -63,8 +63,19 @@ function swatch(one: Series): SVGElement {
 
 /// The chart as a figure with its name, summary, legend and buttons.
 export function chartFigure(spec: ChartSpec, ...controls: HTMLElement[]): HTMLElement {
+  return liveChart(spec, ...controls).figure;
+}
+
+/// The same; `update` shows what has become of the specification's points and summary.
+export function liveChart(spec: ChartSpec, ...controls: HTMLElement[]): { figure: HTMLElement; update: () => void } {
   const name = freshId();
-  const plot = el("div", { class: "plot", role: "img", tabindex: 0, "aria-label": `${spec.title}. ${spec.summary} Arrow keys show values.` });
+  const plot = el("div", { class: "plot", role: "img", tabindex: 0 });
+  const summary = el("p", { class: "summary" });
+  const describe = () => {
+    summary.textContent = spec.summary;
+    plot.setAttribute("aria-label", `${spec.title}. ${spec.summary} Arrow keys show values.`);
+  };
+  describe();
   const at = el("p", { class: "at", role: "status" });
   const values = spec.series.map(() => el("span", { class: "value" }));
   let chart: uPlot | null = null;
@@ -88,6 +99,7 @@ export function chartFigure(spec: ChartSpec, ...controls: HTMLElement[]): HTMLEl
   };
   const all = (shown: boolean) => el("button", { type: "button", class: "plain", click: () => spec.series.forEach((_, i) => set(i, shown)) }, shown ? "Show all" : "Hide all");
 
+  const points = () => uPlot.join(spec.series.map((one) => [one.x, one.y] as uPlot.AlignedData));
   const draw = () => {
     chart?.destroy();
     const width = plot.clientWidth || 640;
@@ -99,7 +111,7 @@ export function chartFigure(spec: ChartSpec, ...controls: HTMLElement[]): HTMLEl
       axes: [axis(spec, "x", spec.xScale), axis(spec, "y", spec.yScale)],
       series: [{}, ...spec.series.map(line)],
       hooks: { setCursor: [(u) => show(u.cursor.idx == null ? null : (u.data[0][u.cursor.idx] ?? null))] },
-    }, uPlot.join(spec.series.map((one) => [one.x, one.y] as uPlot.AlignedData)), plot);
+    }, points(), plot);
   };
   plot.addEventListener("keydown", (event) => {
     if (chart === null || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
@@ -116,11 +128,12 @@ export function chartFigure(spec: ChartSpec, ...controls: HTMLElement[]): HTMLEl
   }).observe(plot);
   const forget = watchTheme(() => { if (plot.isConnected) draw(); });
 
-  return el("figure", { class: "card", role: "group", "aria-labelledby": name },
+  const figure = el("figure", { class: "card", role: "group", "aria-labelledby": name },
     el("figcaption", {}, el("h3", { id: name }, spec.title), saveButtons(spec.title, spec.file, () => chartPicture(spec))),
-    el("p", { class: "summary" }, spec.summary),
+    summary,
     controls.length > 0 ? el("div", { class: "controls" }, ...controls) : null,
     plot, at,
     el("ul", { class: "legend", "aria-label": `Lines of: ${spec.title}` }, ...buttons.map((button) => el("li", {}, button))),
     spec.series.length > 6 ? el("p", { class: "tools" }, all(true), all(false)) : null);
+  return { figure, update: () => { describe(); chart?.setData(points()); } };
 }

@@ -29,7 +29,7 @@ export function tick(value: number): string {
 
 export function percent(part: number): string {
   const value = 100 * part;
-  return `${Math.abs(value) >= 10 ? value.toFixed(0) : value.toFixed(1)} %`;
+  return `${Math.abs(value) >= 10 ? value.toFixed(0) : value.toFixed(1)} %`.replace(/^-/, "\u2212");
 }
 
 export function bytes(count: number): string {

@@ -20,6 +20,11 @@ function compare(a: string | number | null, b: string | number | null): number {
 }
 
 export function table<T>(title: string, file: string, columns: Column<T>[], rows: T[], note = "", footnotes: string[] = [], controls: HTMLElement[] = []): HTMLElement {
+  return liveTable(title, file, columns, rows, note, footnotes, controls).element;
+}
+
+/// A table whose rows change; they stay sorted as the reader wants them.
+export function liveTable<T>(title: string, file: string, columns: Column<T>[], rows: T[], note = "", footnotes: string[] = [], controls: HTMLElement[] = []): { element: HTMLElement; update: (rows: T[]) => void } {
   const name = freshId();
   let [by, rising] = [-1, true];
   let order = [...rows];
@@ -32,13 +37,18 @@ export function table<T>(title: string, file: string, columns: Column<T>[], rows
   }))));
   const heads = columns.map((column, c) => el("th", { scope: "col" },
     el("button", { type: "button", title: column.help ?? false, click: () => sort(c) }, column.name)));
-  const sort = (c: number) => {
-    [by, rising] = [c, by === c ? !rising : true];
-    const value = (columns[c] as Column<T>).value;
-    order = [...rows].sort((a, b) => {
+  const arrange = () => {
+    order = [...rows];
+    if (by < 0) return;
+    const value = (columns[by] as Column<T>).value;
+    order.sort((a, b) => {
       const missing = value(a) === null || value(b) === null;
       return compare(value(a), value(b)) * (rising || missing ? 1 : -1);
     });
+  };
+  const sort = (c: number) => {
+    [by, rising] = [c, by === c ? !rising : true];
+    arrange();
     heads.forEach((head, i) => i === by ? head.setAttribute("aria-sort", rising ? "ascending" : "descending") : head.removeAttribute("aria-sort"));
     fill();
   };
@@ -47,11 +57,21 @@ export function table<T>(title: string, file: string, columns: Column<T>[], rows
     const wide = columns.flatMap((column) => [[column.csv ?? column.name, column.value] as const, ...Object.entries(column.more ?? {})]);
     return [wide.map(([head]) => head), ...order.map((row) => wide.map(([, value]) => value(row)))];
   };
-  return el("section", { class: "card", "aria-labelledby": name },
+  const scroll = el("div", { tabindex: 0, role: "region", "aria-labelledby": name },
+    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
+  const size = () => scroll.setAttribute("class", rows.length > MANY ? "scroll tall" : "scroll");
+  size();
+  const update = (fresh: T[]) => {
+    rows = fresh;
+    arrange();
+    fill();
+    size();
+  };
+  const element = el("section", { class: "card", "aria-labelledby": name },
     el("div", { class: "head" }, el("h3", { id: name }, title), el("span", { class: "tools" }, csvButton(title, file, csv))),
     note === "" ? null : el("p", { class: "summary" }, note),
     controls.length === 0 ? null : el("div", { class: "controls" }, ...controls),
-    el("div", { class: rows.length > MANY ? "scroll tall" : "scroll", tabindex: 0, role: "region", "aria-labelledby": name },
-      el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body)),
+    scroll,
     footnotes.length === 0 ? null : el("ol", { class: "notes" }, ...footnotes.map((text) => el("li", {}, text))));
+  return { element, update };
 }

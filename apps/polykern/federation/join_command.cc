@@ -42,8 +42,8 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
       "File that remembers what was learnt, and how far a file of --input was (default: "
       "nothing is remembered)");
   join.add_option("-i,--input", o->input,
-                  "Samples, CSV with a header or JSON lines: a file, - for standard input, or "
-                  "tcp://HOST:PORT")
+                  "Samples, CSV with a header or JSON lines: a file, - for standard input, "
+                  "tcp://HOST:PORT, or mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC")
       ->capture_default_str();
   join.add_option("-t,--target", o->target,
                   "Column of the label (default: what the server says, or y)");
@@ -51,7 +51,8 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
   AddFileFormOptions(join, o->delimiter, o->decimal);
   join.add_option(
       "--output", o->output.output,
-      "File to which predictions are appended, as JSON lines (default: standard output)");
+      "File to which predictions are appended, as JSON lines, or mqtt://.. as in --input "
+      "(default: standard output)");
   join.add_option("--predictions", o->output.predictions,
                   "CSV file to which predictions are appended when their labels are known: time, "
                   "client, label, prediction, interval");
@@ -102,6 +103,15 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
       renewal.emplace(o->renew, o->agent.link.certificates, [](const std::string& line) {
         std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
       });
+    }
+    if (IsMqtt(o->input)) {
+      const MqttAddress broker = ParseMqtt(o->input);
+      if (IsMqtt(o->output.output) && ParseMqtt(o->output.output).name() == broker.name()) {
+        throw Error("--input and --output name the same topic; choose another for one of them");
+      }
+      MqttInput input(broker, "polykern-" + NameOf(*o), TellOfBroker);
+      JoinSession(*o).Run(input, &input);
+      return;
     }
     const std::shared_ptr<std::istream> input = OpenInput(o->input);
     JoinSession(*o).Run(*input);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/results/predictions_file.h"
 
 namespace polykern {
@@ -31,9 +32,18 @@ std::optional<double> EndOf(double value, std::optional<double> radius, int side
 
 }  // namespace
 
+void TellOfBroker(const std::string& line) {
+  std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
+}
+
 JoinOutput::JoinOutput(const JoinOutputOptions& options, std::string client)
     : intervals_(options.intervals), client_(std::move(client)) {
-  output_ = OpenToAppend(options.output, "output");
+  if (IsMqtt(options.output)) {
+    topic_ = std::make_unique<MqttLink>(ParseMqtt(options.output), "polykern-" + client_ + "-out",
+                                        false, TellOfBroker);
+  } else {
+    output_ = OpenToAppend(options.output, "output");
+  }
   predictions_ = OpenToAppend(options.predictions, "predictions");
   std::error_code none;
   if (output_ != nullptr && predictions_ != nullptr &&
@@ -57,7 +67,9 @@ void JoinOutput::Predicted(const std::string& id, const std::optional<AgentPredi
     line += ",\"low\":" + told(EndOf(made.value, made.radius, -1)) +
             ",\"high\":" + told(EndOf(made.value, made.radius, 1));
   }
-  line += ",\"step\":" + std::to_string(made.step) + "}\n";
+  line += ",\"step\":" + std::to_string(made.step) + "}";
+  if (topic_ != nullptr) return topic_->Publish(line);
+  line += '\n';
   if (output_ != nullptr) return output_->Write(line.data(), line.size());
   std::cout << line << std::flush;
   if (!std::cout) throw Error("standard output cannot be written to");

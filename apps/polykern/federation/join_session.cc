@@ -34,18 +34,23 @@ std::string ServiceStatus(const AgentStatus& status) {
                                   : step + "; " + status.trouble;
 }
 
-/// What this agent is called, if anybody wants to know.
-std::string NameOf(const JoinOptions& options) {
-  const LinkOptions& link = options.agent.link;
-  if (options.output.predictions.empty() || link.insecure) return link.name;
-  const std::string certificate = link.certificates + "/client.crt";
-  return ReadCertificate(ReadWholeFile(certificate), certificate).name;
+bool NeedsName(const JoinOptions& options) {
+  return !options.output.predictions.empty() || IsMqtt(options.output.output);
 }
 
 }  // namespace
 
+std::string NameOf(const JoinOptions& options) {
+  const LinkOptions& link = options.agent.link;
+  if (link.insecure) return link.name;
+  const std::string certificate = link.certificates + "/client.crt";
+  return ReadCertificate(ReadWholeFile(certificate), certificate).name;
+}
+
 JoinSession::JoinSession(const JoinOptions& options)
-    : options_(options), output_(options.output, NameOf(options)), agent_(options.agent) {
+    : options_(options),
+      output_(options.output, NeedsName(options) ? NameOf(options) : options.agent.link.name),
+      agent_(options.agent) {
   const auto status = [this] { return ServiceStatus(agent_.status()); };
   service_.Ready(status());
   service_.WatchOver(status);
@@ -62,7 +67,8 @@ JoinSession::JoinSession(const JoinOptions& options)
   scale_ = AgreedScale(federation_);
 }
 
-void JoinSession::Run(std::istream& input) {
+void JoinSession::Run(std::istream& input, MqttInput* broker) {
+  broker_ = broker;
   SampleColumns columns = AgreedColumns(federation_, options_.target, options_.id);
   columns.delimiter = options_.delimiter;
   columns.decimal = options_.decimal;
@@ -174,6 +180,7 @@ void JoinSession::Resume(SampleFeed& feed) {
     forecasts_->Load(before.ahead);
   }
   const bool resumes = can_resume_ && before.line > 0 && feed.Resume(before);
+  if (broker_ != nullptr) broker_->Resume(before);
   if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
   Tell(InputName(options_.input) +
@@ -227,6 +234,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   InputPosition position = can_resume_ ? sample.read : agent_.position();
+  if (broker_ != nullptr) broker_->Mark(position);
   feed.Keep(position);
   if (forecasts_) position.ahead = forecasts_->Save();
   try {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "federation/join_output.h"
+#include "polykern/data/mqtt/mqtt_input.h"
 #include "polykern/data/samples/forecasts.h"
 #include "polykern/data/samples/sample_feed.h"
 #include "polykern/data/scaling.h"
@@ -36,6 +37,9 @@ struct JoinOptions {
   double keepalive = 10;         ///< seconds
 };
 
+/// What this agent is called.
+std::string NameOf(const JoinOptions& options);
+
 /// An agent beside its input, from the first model to the input's end: predictions on standard
 /// output or in files, all else on standard error. Throws Error. Use it from one thread.
 class JoinSession {
@@ -43,7 +47,8 @@ class JoinSession {
   /// Returns when there is a model, or ranges are to be learnt. The options must outlive this.
   explicit JoinSession(const JoinOptions& options);
 
-  void Run(std::istream& input);
+  /// `broker`: the same, if it is one.
+  void Run(std::istream& input, MqttInput* broker = nullptr);
 
  private:
   void LearnRanges(SampleFeed& feed);
@@ -66,6 +71,7 @@ class JoinSession {
   Agent agent_;
   bool wait_ = false;        // for a step, with every sample
   bool can_resume_ = false;  // the input is a file that can be read again
+  MqttInput* broker_ = nullptr;
   FederationConfiguration federation_;
   Scale scale_;
   std::optional<Forecasts> forecasts_;  // where predictions are made several steps ahead

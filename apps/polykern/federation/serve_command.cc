@@ -24,6 +24,7 @@
 #include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
 #include "polykern/results/text_table.h"
+#include "report_files.h"
 #include "service.h"
 
 namespace polykern {
@@ -144,9 +145,11 @@ std::string WhatNoiseDoes(const FederationConfiguration& federation, const Opene
 void Announce(HostedServer& server, const HostedServerOptions& options) {
   const ServerView view = server.View();
   const std::string metrics = server.metrics_address();
+  const std::string web = server.web_address();
   std::cout << "listening on " << server.address() << ": " << view.algorithm << ", step "
             << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
             << (metrics.empty() ? "" : ", metrics on " + metrics)
+            << (web.empty() ? "" : ", page on https://" + web)
             << (options.server.insecure ? ", INSECURE" : "") << '\n'
             << "of each client it sees " << WhatItSees(options.federation)
             << (view.rounds.learns_ranges
@@ -225,6 +228,15 @@ sigset_t BlockSignals(bool reloads) {
   return signals;
 }
 
+WebPage PageOfThisProgram() {
+  const LivePage page = FederationPage();
+  if (page.html.empty()) {
+    throw Error("--web: there is no page, because when this program was built " +
+                std::string(WhyNoPage()) + ", and build again (scripts/run does)");
+  }
+  return {page.html, page.script, page.style};
+}
+
 void Execute(ServeOptions o) {
   LeaveNoCoreFiles();
   Service service;
@@ -235,6 +247,7 @@ void Execute(ServeOptions o) {
       arguments, [](const std::string& word) { return word.starts_with("--config"); }));
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
+  if (!o.hosted.web.listen.empty()) o.hosted.web.page = PageOfThisProgram();
   o.hosted.control = ControlPath(o.hosted.store);
   o.federation.clients = o.hosted.rounds.roster;
   o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
@@ -242,6 +255,7 @@ void Execute(ServeOptions o) {
   if (!o.hosted.server.insecure) {
     const AuthorityPaths paths(o.hosted.server.certificates, o.hosted.server.keys);
     WarnOfOpenKeys({paths.server_key, paths.key});
+    if (!o.hosted.web.token.empty()) WarnOfOpenKeys({o.hosted.web.token});
   }
   const std::string& algorithm = o.hosted.federation.algorithm;
   for (const std::string& key : OptionsWithoutEffect(o.federation, algorithm)) {
@@ -318,6 +332,16 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
       serve.add_option("--metrics", o->hosted.metrics,
                        "HOST:PORT, or PORT on the loopback, for Prometheus, /healthz and `polykern "
                        "status`; plain HTTP (default: none)"));
+  group("Watching", serve.add_option("--web", o->hosted.web.listen,
+                                     "HOST:PORT, or PORT on the loopback, for a page that shows "
+                                     "the federation in a browser; TLS (default: none)"));
+  group("Watching", serve.add_option("--web-token", o->hosted.web.token,
+                                     "File with a token that opens the page, made if it is not "
+                                     "there (default: clients' certificates alone do)"));
+  group("Watching", serve
+                        .add_option("--web-viewers", o->hosted.web.viewers,
+                                    "Clients whose certificates open the page (default: all)")
+                        ->delimiter(','));
   group("Watching", serve
                         .add_option("--log", o->hosted.log.text,
                                     "File for what happens, to read; -: standard error; none")

@@ -119,6 +119,7 @@ void Show(const Json& status) {
     row("clients that report", reports.at("clients"));
     row("their mean squared error", reports.at("mse"));
     row("their mean regret", reports.at("regret"));
+    if (reports.contains("skill")) row("their skill", reports.at("skill"));
   }
   std::cout << FormatTable({"server", ""}, rows);
   if (!status.at("healthy").get<bool>()) {

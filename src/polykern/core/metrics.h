@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,15 @@ struct ClientReport {
   std::uint64_t predictions = 0;  ///< whose labels it has learnt from
   double squared_error = 0;       ///< their mean, of scaled labels
   double regret = 0;              ///< against its best kernel in hindsight
+  /// As squared_error, of the better naive guess (NaiveScore); 0: it is not told.
+  double naive_error = 0;
+
+  /// 1 - squared_error / naive_error: 0 is no better than a guess, 1 is without error. None: it is
+  /// not known.
+  std::optional<double> skill() const {
+    if (!(naive_error > 0)) return {};
+    return 1 - squared_error / naive_error;
+  }
 };
 
 /// Running totals of some clients: squared errors, losses, and the losses of each kernel, which

@@ -13,6 +13,8 @@ struct InputPosition {
   std::vector<double> labels = {};  ///< the last ones that were known by then, if lags need them
   std::vector<double> means = {};   ///< of the inputs by then, if missing ones are imputed
   std::vector<double> ahead = {};   ///< predictions whose labels were to come, several steps ahead
+  /// Of a broker, which may send what was read again: the last messages, by their sums.
+  std::vector<std::uint64_t> messages = {};
 };
 
 }  // namespace polykern

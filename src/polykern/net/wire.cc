@@ -15,6 +15,7 @@ namespace {
 
 /// Texts that others will print: short, on one line, plain ASCII.
 constexpr std::size_t kLongestReason = 1000;
+constexpr std::size_t kLongestProgram = 40;
 
 template <typename Field, typename T>
 void Put(const std::vector<T>& values, Field& field) {
@@ -70,6 +71,7 @@ std::string Encode(const Hello& hello) {
   message.mutable_hello()->set_version(hello.version);
   message.mutable_hello()->set_next_step(hello.next_step);
   message.mutable_hello()->set_mask_key(hello.mask_key);
+  message.mutable_hello()->set_program(hello.program);
   return message.SerializeAsString();
 }
 
@@ -102,6 +104,7 @@ std::string Encode(const ClientReport& report) {
   message.mutable_report()->set_predictions(report.predictions);
   message.mutable_report()->set_squared_error(report.squared_error);
   message.mutable_report()->set_regret(report.regret);
+  message.mutable_report()->set_naive_error(report.naive_error);
   return message.SerializeAsString();
 }
 
@@ -164,15 +167,18 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
   const auto message = Parse<v1::ClientMessage>(bytes);
   if (message.has_hello()) {
     const v1::Hello& hello = message.hello();
-    return Hello{hello.version(), hello.next_step(), hello.mask_key()};
+    return Hello{hello.version(), hello.next_step(), hello.mask_key(),
+                 OneLine(hello.program()).substr(0, kLongestProgram)};
   }
   if (message.has_report()) {
     const v1::Report& report = message.report();
     if (!std::isfinite(report.squared_error()) || report.squared_error() < 0 ||
-        !std::isfinite(report.regret())) {
+        !std::isfinite(report.regret()) || !std::isfinite(report.naive_error()) ||
+        report.naive_error() < 0) {
       throw Error("a report came whose numbers cannot be");
     }
-    return ClientReport{report.predictions(), report.squared_error(), report.regret()};
+    return ClientReport{report.predictions(), report.squared_error(), report.regret(),
+                        report.naive_error()};
   }
   if (message.has_ranges()) {
     return ClientRanges{Get<double>(message.ranges().least()),

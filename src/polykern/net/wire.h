@@ -24,6 +24,7 @@ struct Hello {
   std::uint32_t version = kProtocolVersion;
   std::uint64_t next_step = 0;  ///< the first step that the client has not answered
   std::string mask_key = {};    ///< with which it masks its messages, signed; empty: it has none
+  std::string program = {};     ///< its version, for people; empty: it does not say
 };
 
 /// A new step: what changed in the model since the last message on the same connection.

@@ -126,21 +126,28 @@ TEST(ApplyModel, RefusesATurnThatNobodyCouldAnswer) {
 }
 
 TEST(Wire, CarriesAHello) {
-  const auto message = DecodeClientMessage(Encode(Hello{7, 1234}));
+  const auto message = DecodeClientMessage(Encode(Hello{7, 1234, "key", "0.1.0"}));
   EXPECT_EQ(std::get<Hello>(message).version, 7U);
   EXPECT_EQ(std::get<Hello>(message).next_step, 1234U);
+  EXPECT_EQ(std::get<Hello>(message).mask_key, "key");
+  EXPECT_EQ(std::get<Hello>(message).program, "0.1.0");
+  const auto odd = DecodeClientMessage(Encode(Hello{.program = "1\n" + std::string(100, 'x')}));
+  EXPECT_EQ(std::get<Hello>(odd).program, "1 " + std::string(38, 'x'));
 }
 
 TEST(Wire, CarriesAReportWhoseNumbersCanBe) {
-  const auto message = DecodeClientMessage(Encode(ClientReport{1ULL << 40, 0.1, -2.5}));
+  const auto message = DecodeClientMessage(Encode(ClientReport{1ULL << 40, 0.1, -2.5, 0.4}));
   const auto& report = std::get<ClientReport>(message);
   EXPECT_EQ(report.predictions, 1ULL << 40);
   EXPECT_EQ(report.squared_error, 0.1);
   EXPECT_EQ(report.regret, -2.5);
+  EXPECT_EQ(report.naive_error, 0.4);
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, -0.1, 0})), Error);
   EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, infinity, 0})), Error);
   EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, 0, infinity - infinity})), Error);
+  EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, 0, 0, infinity})), Error);
+  EXPECT_THROW(DecodeClientMessage(Encode(ClientReport{1, 0, 0, -0.1})), Error);
 }
 
 TEST(Wire, CarriesRangesWithinTheirLimit) {

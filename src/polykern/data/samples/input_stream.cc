@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "polykern/core/error.h"
+#include "polykern/data/mqtt/mqtt_address.h"
 
 namespace polykern {
 namespace {
@@ -56,11 +57,13 @@ class DescriptorStream final : public std::istream {
 }  // namespace
 
 std::string InputName(const std::string& what) {
+  if (IsMqtt(what)) return ParseMqtt(what).name();
   return what == "-" ? "standard input" : what;
 }
 
 InputKind KindOf(const std::string& what) {
   if (what.starts_with(kTcp)) return InputKind::kStream;
+  if (IsMqtt(what)) return InputKind::kNamed;
   std::error_code none;
   if (std::filesystem::is_regular_file(what == "-" ? "/dev/stdin" : what, none)) {
     return InputKind::kFile;

@@ -432,8 +432,9 @@ void AgentRounds::Score(double f, double y) {
   Scoreboard& score = learner_->score;
   score.Record(0, error * error, loss.Value(f, y), learner_->round.KernelLosses(0));
   const auto steps = static_cast<double>(score.Steps(0));
+  learner_->naive.Take(y, learner_->configuration.problem.ahead);
   report_ = {score.Steps(0), score.SquaredError(0) / steps,
-             learner_->algorithm->experts() > 0 ? score.Regret(0) : 0};
+             learner_->algorithm->experts() > 0 ? score.Regret(0) : 0, learner_->naive.best()};
 }
 
 AgentStatus AgentRounds::status() const {

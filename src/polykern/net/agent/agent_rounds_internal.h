@@ -12,6 +12,8 @@
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
 #include "polykern/core/metrics.h"
+#include "polykern/core/naive_score.h"
+#include "polykern/core/version.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/sample_buffer.h"
 #include "polykern/io/input_position.h"
@@ -72,7 +74,8 @@ class AgentRounds {
 
   /// What it tells the server first.
   Hello hello() const {
-    return {kProtocolVersion, state_.next_step, mask_identity_ ? mask_identity_->signed_key : ""};
+    return {kProtocolVersion, state_.next_step, mask_identity_ ? mask_identity_->signed_key : "",
+            Version()};
   }
 
   /// The federation while its ranges are learnt; null: it has them, or nobody knows it.
@@ -129,6 +132,7 @@ class AgentRounds {
     AgentMasks masks;
     ClientRound round;
     Scoreboard score;
+    NaiveScore naive;
     bool keeps_samples;
     bool noisy;
   };

@@ -12,11 +12,12 @@
 namespace polykern {
 namespace {
 
-constexpr std::uint32_t kFormat = 5;
+constexpr std::uint32_t kFormat = 6;
 constexpr std::uint32_t kFirstFormatWithInput = 2;
 constexpr std::uint32_t kFirstFormatWithSamples = 3;
 constexpr std::uint32_t kFirstFormatWithLabels = 4;
 constexpr std::uint32_t kFirstFormatWithInterval = 5;
+constexpr std::uint32_t kFirstFormatWithMessages = 6;
 
 std::string BytesOf(const google::protobuf::RepeatedField<double>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()),
@@ -64,11 +65,15 @@ std::string SumOf(const v1::AgentState& message) {
     add(BytesOf(message.input_means()));
     add(BytesOf(message.ahead()));
   }
+  if (message.format() >= kFirstFormatWithMessages) {
+    for (const std::uint64_t one : message.messages()) add(std::to_string(one));
+  }
   return SumOf(all);
 }
 
 /// The oldest that can say it: an older program may read it.
 std::uint32_t FormatOf(const AgentState& state) {
+  if (!state.position.messages.empty()) return kFirstFormatWithMessages;
   if (!state.interval.empty() || !state.position.means.empty() || !state.position.ahead.empty()) {
     return kFirstFormatWithInterval;
   }
@@ -101,6 +106,8 @@ void WriteAgentState(const std::string& path, const AgentState& state) {
   message.mutable_input_means()->Add(means.begin(), means.end());
   const std::vector<double>& ahead = state.position.ahead;
   message.mutable_ahead()->Add(ahead.begin(), ahead.end());
+  const std::vector<std::uint64_t>& messages = state.position.messages;
+  message.mutable_messages()->Add(messages.begin(), messages.end());
   message.mutable_interval()->Add(state.interval.begin(), state.interval.end());
   message.set_sum(SumOf(message));
   ReplaceFile(path, message.SerializeAsString(), FileMode::kSecret);
@@ -127,7 +134,8 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
                      message.input_sum(),
                      {message.recent_labels().begin(), message.recent_labels().end()},
                      {message.input_means().begin(), message.input_means().end()},
-                     {message.ahead().begin(), message.ahead().end()}},
+                     {message.ahead().begin(), message.ahead().end()},
+                     {message.messages().begin(), message.messages().end()}},
                     {message.weights().begin(), message.weights().end()},
                     message.update(),
                     message.model(),

@@ -20,16 +20,17 @@ class AnAgentsState : public testing::Test {
  protected:
   TestFolder folder;
   const std::string path = folder.At("an.state");
-  const AgentState some{{{"seed", "7"}, {"column.0", "0:1 h\xe9"}},
-                        3,
-                        9,
-                        {1ULL << 40, 1ULL << 50, ~0ULL - 1, {0.3, -7}, {1.5, 2}, {0.5, 0.1, -1}},
-                        {0.1, -0.0, 5e-324},
-                        "up",
-                        std::string("mo\0del", 6),
-                        0,
-                        {},
-                        {0.9, 0.25, -1, 7}};
+  const AgentState some{
+      {{"seed", "7"}, {"column.0", "0:1 h\xe9"}},
+      3,
+      9,
+      {1ULL << 40, 1ULL << 50, ~0ULL - 1, {0.3, -7}, {1.5, 2}, {0.5, 0.1, -1}, {~0ULL, 5}},
+      {0.1, -0.0, 5e-324},
+      "up",
+      std::string("mo\0del", 6),
+      0,
+      {},
+      {0.9, 0.25, -1, 7}};
 };
 
 TEST_F(AnAgentsState, ComesBackWithEveryBit) {
@@ -46,6 +47,7 @@ TEST_F(AnAgentsState, ComesBackWithEveryBit) {
   EXPECT_EQ(back->position.labels, some.position.labels);
   EXPECT_EQ(back->position.means, some.position.means);
   EXPECT_EQ(back->position.ahead, some.position.ahead);
+  EXPECT_EQ(back->position.messages, some.position.messages);
   EXPECT_EQ(back->private_state, some.private_state);
   EXPECT_TRUE(std::signbit(back->private_state[1]));
   EXPECT_EQ(back->update, some.update);

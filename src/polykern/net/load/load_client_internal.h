@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
+#include "polykern/core/version.h"
 #include "polykern/federation/client.h"
 #include "polykern/federation/sample_buffer.h"
 #include "polykern/net/agent/agent_masks.h"
@@ -53,7 +54,8 @@ class LoadClient final : private ClientStream::Handler {
              std::uint64_t seed, LoadShared& shared);
 
   void Begin() {
-    stream_.Begin(Encode(Hello{.mask_key = mask_identity_ ? mask_identity_->signed_key : ""}));
+    stream_.Begin(Encode(
+        Hello{.mask_key = mask_identity_ ? mask_identity_->signed_key : "", .program = Version()}));
   }
   void Cancel() { stream_.Cancel(); }
 

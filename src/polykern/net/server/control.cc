@@ -59,8 +59,11 @@ std::string ToJson(const std::vector<ClientView>& clients) {
              {"forgotten", client.note.forgotten},
              {"next_step", client.next_step},
              {"expires", client.note.expires > 0 ? Json(client.note.expires) : Json()},
-             {"mse", nullptr}};
+             {"version", client.program},
+             {"mse", nullptr},
+             {"skill", nullptr}};
     if (client.report.predictions > 0) row["mse"] = client.report.squared_error;
+    if (const auto skill = client.report.skill()) row["skill"] = *skill;
     list.push_back(std::move(row));
   }
   return list.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -59,6 +59,22 @@ void CheckPairs(const HostedServerOptions& options) {
   }
 }
 
+/// Before a store is made: who looks must be known, and nobody listens in.
+void CheckWeb(const HostedServerOptions& options) {
+  if (options.web.listen.empty()) {
+    for (const auto& [given, name] : {std::pair(!options.web.token.empty(), "web_token"),
+                                      std::pair(!options.web.viewers.empty(), "web_viewers")}) {
+      if (given) {
+        throw Error(OptionName(name) + " has no effect without " + OptionName("web") +
+                    ": add it, or leave this out");
+      }
+    }
+  } else if (options.server.insecure) {
+    throw Error(OptionName("web") + " needs certificates: leave out " + OptionName("insecure") +
+                " (polykern pki init makes them)");
+  }
+}
+
 /// Before a store is made.
 void CheckPrivacy(const HostedServerOptions& options, const NoiseTerms& noise) {
   if (noise.noisy()) {
@@ -119,17 +135,24 @@ HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(Named(options)),
       began_(std::chrono::steady_clock::now()),
       algorithm_(MakeAlgorithm(options.federation, options_.rounds.roster.size())),
-      store_((CheckListen(options.server), CheckPrivacy(options_, TermsOf(options, *algorithm_)),
+      store_((CheckListen(options.server), CheckWeb(options),
+              CheckPrivacy(options_, TermsOf(options, *algorithm_)),
               OpenStore(options.store, ToTexts(options.federation)))),
       log_(options.log),
       opener_(NewOpener(options, algorithm_->shape(), TermsOf(options, *algorithm_))),
       rounds_(*algorithm_, *store_, With(options_.rounds, log_, opener_.get())),
       server_(options.server, algorithm_->shape(), rounds_) {
   if (!options.metrics.empty()) metrics_.emplace(options.metrics, [this] { return View(); });
+  if (!options.web.listen.empty()) {
+    web_.emplace(options.web, options.server.certificates, options.server.keys,
+                 WebServer::Look{[this] { return View(); }, [this] { return rounds_.Clients(); }},
+                 [this](const std::string& line) { log_.Event("", "web", line); });
+  }
   if (options.control.empty()) return;
   try {
-    control_.emplace(options.control,
-                     [this](const HttpHead& request) { return AnswerControl(request, rounds_); });
+    control_.emplace(options.control, [this](const HttpHead& request, const HttpPeer&) {
+      return AnswerControl(request, rounds_);
+    });
   } catch (const Error& error) {
     throw Error(options.control + ": cannot be listened on (" + error.what() +
                 "); may files be made there?");

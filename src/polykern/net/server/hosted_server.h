@@ -14,6 +14,7 @@
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
 #include "polykern/net/server/server_view.h"
+#include "polykern/net/server/web_server.h"
 #include "polykern/net/store/store.h"
 
 namespace polykern {
@@ -27,6 +28,7 @@ struct HostedServerOptions {
   ServerLogOptions log = {};
   std::string helper = {};   ///< HOST:PORT of who takes masks off; needed where there are some
   std::string metrics = {};  ///< see MetricsServer; empty: none
+  WebOptions web = {};       ///< needs certificates
   std::string control = {};  ///< path of a socket, see control.h; empty: none
   std::string version = {};  ///< of polykern, for whoever looks
   OptionSpelling spelling = KeySpelling;  ///< of options in ServerView::trouble
@@ -46,6 +48,8 @@ class HostedServer {
   std::string address() const { return server_.address(); }
   /// The same of the metrics; empty: there are none.
   std::string metrics_address() const { return metrics_ ? metrics_->address() : ""; }
+  /// The same of the page for browsers.
+  std::string web_address() const { return web_ ? web_->address() : ""; }
   ServerView View() const;
   /// Takes over what may change while it runs; see Rounds::Change, which throws.
   void Change(const RoundsOptions& options);
@@ -62,6 +66,7 @@ class HostedServer {
   Rounds rounds_;
   const FederationServer server_;
   std::optional<MetricsServer> metrics_;
+  std::optional<WebServer> web_;
   std::optional<HttpServer> control_;
 };
 

@@ -63,6 +63,17 @@ TEST_F(AHostedServer, NeedsNoDiskInATrial) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
+TEST_F(AHostedServer, ShowsItsPageToNobodyUnknown) {
+  options_.web.listen = "0";
+  EXPECT_THAT(MessageOf([&] { const HostedServer server(options_); }),
+              HasSubstr("web needs certificates"));
+  options_.web.listen = "";
+  options_.web.token = folder_.At("token");
+  EXPECT_THAT(MessageOf([&] { const HostedServer server(options_); }),
+              HasSubstr("web_token has no effect without web"));
+  EXPECT_FALSE(std::filesystem::exists(options_.store));
+}
+
 TEST_F(AHostedServer, MakesNoStoreWhereItCannotListen) {
   options_.server.listen = "0.0.0.0:0";
   EXPECT_THAT(MessageOf([&] { const HostedServer server(options_); }), HasSubstr("loopback only"));

@@ -10,12 +10,11 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/write.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "polykern/core/error.h"
-#include "polykern/net/transport/http_head.h"
+#include "polykern/net/address.h"
 #include "polykern/net/transport/loop.h"
 
 namespace polykern {
@@ -25,22 +24,27 @@ using boost::asio::ip::tcp;
 using Socket = boost::asio::generic::stream_protocol::socket;
 using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
-constexpr std::chrono::seconds kRequestTime{5};
+constexpr std::chrono::seconds kRequestTime{5};  // until it is whole
+constexpr std::chrono::seconds kAnswerTime{30};  // until the answer is sent: links may be slow
 constexpr std::chrono::milliseconds kAcceptPause{250};
 constexpr std::size_t kMostRequests = 64;  // at once; the oldest makes way
+constexpr int kMostReads = 256;            // of one, whatever TLS makes of them
 
 /// One request and its answer.
 class Request final : public Loop::Member, public std::enable_shared_from_this<Request> {
  public:
-  Request(Loop& loop, Socket socket, const HttpHandler& handle)
-      : loop_(loop), socket_(std::move(socket)), handle_(handle) {}
+  Request(Loop& loop, Socket socket, const TlsContext& tls, const HttpHandler& handle)
+      : loop_(loop),
+        socket_(std::move(socket)),
+        tls_(tls, socket_.native_handle(), Side::kServer, ""),
+        handle_(handle) {}
 
   void Start() {
     loop_.Add(shared_from_this());
-    Read();
+    Wait(Socket::wait_read, &Request::Secure);
   }
   void Tick(Loop::Clock::time_point now) override {
-    if (now > began_ + kRequestTime) Drop();
+    if (now > began_ + (answer_.empty() ? kRequestTime : kAnswerTime)) Drop();
   }
   void Drop() override {
     boost::system::error_code ignored;
@@ -49,53 +53,98 @@ class Request final : public Loop::Member, public std::enable_shared_from_this<R
   }
 
  private:
-  void Read() {
-    socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const auto& error) {
-      error ? self->Drop() : self->Take();
+  using Next = void (Request::*)();
+  using TlsState = TlsSocket::State;
+
+  void Wait(Socket::wait_type what, Next next) {
+    socket_.async_wait(what, [self = shared_from_this(), next](const auto& error) {
+      error ? self->Drop() : (self.get()->*next)();
     });
   }
 
-  void Take() {
-    boost::system::error_code error;
-    const std::size_t count =
-        socket_.read_some(boost::asio::buffer(loop_.read_buffer(), Loop::kBufferBytes), error);
-    if (error) {
+  /// After what is not done.
+  void Again(TlsState state, Next next) {
+    if (state == TlsState::kNeedsWrite) {
+      Wait(Socket::wait_write, next);
+    } else if (state != TlsState::kNeedsRead || ++reads_ > kMostReads) {
       Drop();
-      return;
-    }
-    head_.append(loop_.read_buffer(), count);
-    try {
-      const auto request = TakeRequestHead(head_);
-      request ? Answer(handle_(*request)) : Read();
-    } catch (const Error& bad) {
-      Answer(HttpAnswer(400, "text/plain; charset=utf-8", std::string(bad.what()) + "\n"));
+    } else if (tls_.HasMore()) {  // the socket would not tell of it
+      loop_.Post([self = shared_from_this(), next] {
+        if (self->socket_.is_open()) (self.get()->*next)();
+      });
+    } else {
+      Wait(Socket::wait_read, next);
     }
   }
 
-  void Answer(std::string answer) {
-    answer_ = std::move(answer);
-    boost::asio::async_write(socket_, boost::asio::buffer(answer_),
-                             [self = shared_from_this()](const auto&, std::size_t) {
-                               boost::system::error_code ignored;
-                               self->socket_.shutdown(Socket::shutdown_send, ignored);
-                               self->Drop();
-                             });
+  void Secure() {
+    const TlsSocket::Result result = tls_.Handshake();
+    result.state == TlsState::kDone ? Take() : Again(result.state, &Request::Secure);
+  }
+
+  void Take() {
+    const TlsSocket::Result result = tls_.Read(loop_.read_buffer(), Loop::kBufferBytes);
+    if (result.state != TlsState::kDone) {
+      Again(result.state, &Request::Take);
+      return;
+    }
+    head_.append(loop_.read_buffer(), result.bytes);
+    try {
+      const auto request = TakeRequestHead(head_);
+      if (!request) {
+        Again(TlsState::kNeedsRead, &Request::Take);
+        return;
+      }
+      answer_ = handle_(*request, tls_.Peer());
+    } catch (const Error& bad) {
+      answer_ = HttpAnswer(400, "text/plain; charset=utf-8", std::string(bad.what()) + "\n");
+    }
+    Send();
+  }
+
+  void Send() {
+    while (sent_ < answer_.size()) {
+      const TlsSocket::Result result = tls_.Write(answer_.data() + sent_, answer_.size() - sent_);
+      if (result.state != TlsState::kDone) {
+        Again(result.state, &Request::Send);
+        return;
+      }
+      sent_ += result.bytes;
+    }
+    tls_.SayGoodbye();
+    boost::system::error_code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    Drop();
   }
 
   Loop& loop_;
   Socket socket_;
+  TlsSocket tls_;
   const HttpHandler& handle_;
   const Loop::Clock::time_point began_ = Loop::Clock::now();
+  int reads_ = 0;
   std::string head_;
   std::string answer_;
+  std::size_t sent_ = 0;
 };
+
+/// HOST and PORT.
+std::pair<std::string, std::string> PartsOf(const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  std::string host = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
+  if (host == "localhost") host = "127.0.0.1";
+  return {host, listen.substr(colon == std::string::npos ? 0 : colon + 1)};
+}
 
 }  // namespace
 
 /// Serves from construction to destruction.
 struct HttpServer::Impl {
-  explicit Impl(HttpHandler handler)
-      : handle(std::move(handler)), acceptor(loop.io()), pause(loop.io()) {}
+  Impl(TlsContext context, HttpHandler handler)
+      : tls(std::move(context)),
+        handle(std::move(handler)),
+        acceptor(loop.io()),
+        pause(loop.io()) {}
   ~Impl() { loop.Stop(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -116,13 +165,14 @@ struct HttpServer::Impl {
         requests.pop_front();
       }
       socket.non_blocking(true);
-      const auto request = std::make_shared<Request>(loop, std::move(socket), handle);
+      const auto request = std::make_shared<Request>(loop, std::move(socket), tls, handle);
       requests.push_back(request);
       request->Start();
       Accept();
     });
   }
 
+  const TlsContext tls;
   const HttpHandler handle;
   Loop loop;
   Acceptor acceptor;
@@ -130,21 +180,26 @@ struct HttpServer::Impl {
   std::list<std::weak_ptr<Request>> requests;  // the oldest first
 };
 
-HttpServer::HttpServer(const std::string& host, const std::string& port, HttpHandler handle)
-    : impl_(std::make_unique<Impl>(std::move(handle))) {
+HttpServer::HttpServer(const std::string& option, const std::string& listen, const TlsContext& tls,
+                       HttpHandler handle)
+    : impl_(std::make_unique<Impl>(tls, std::move(handle))) {
+  const auto [host, port] = PartsOf(listen);
+  const Error bad(OptionName(option) + " cannot listen on " + listen +
+                  "; is the address right, and the port free?");
+  if (!HasPort(host + ":" + port)) throw bad;
   try {
     const auto found = tcp::resolver(impl_->loop.io()).resolve(host, port, tcp::resolver::passive);
     tcp::acceptor bound(impl_->loop.io(), found.begin()->endpoint(), true);
     address_ = host + ":" + std::to_string(bound.local_endpoint().port());
     impl_->acceptor = std::move(bound);
-  } catch (const boost::system::system_error& error) {
-    throw Error(error.what());
+  } catch (const boost::system::system_error&) {
+    throw bad;
   }
   impl_->loop.Post([this] { impl_->Accept(); });
 }
 
 HttpServer::HttpServer(const std::string& path, HttpHandler handle)
-    : impl_(std::make_unique<Impl>(std::move(handle))), address_(path), path_(path) {
+    : impl_(std::make_unique<Impl>(nullptr, std::move(handle))), address_(path), path_(path) {
   unlink(path.c_str());  // whoever left it has ended
   try {
     boost::asio::local::stream_protocol::acceptor bound(impl_->loop.io());

@@ -213,6 +213,7 @@ void Membership::Describe(RoundsStatus& status) const {
   status.needed = needed();
   constexpr std::size_t kMostMissing = 5;
   double predictions = 0;
+  ClientReport skilled;  // of those that tell it; sums
   for (const Member& member : members_) {
     if (!HasQuorum() && status.missing.size() < kMostMissing && !member.counted &&
         !IsAbsent(member) && (member.session || !needs_share())) {
@@ -229,10 +230,14 @@ void Membership::Describe(RoundsStatus& status) const {
     predictions += weight;
     status.reported_squared_error += weight * report.squared_error;
     status.reported_regret += report.regret;
+    if (!report.skill()) continue;
+    skilled.squared_error += weight * report.squared_error;
+    skilled.naive_error += weight * report.naive_error;
   }
   if (status.reporting > 0) {
     status.reported_squared_error /= predictions;
     status.reported_regret /= static_cast<double>(status.reporting);
+    status.reported_skill = skilled.skill();
   }
 }
 

@@ -35,7 +35,8 @@ struct Member {
   std::uint64_t took_part = 0;            ///< 1 + the last step that an update of it counted in
   std::optional<SessionId> session = {};  ///< its connection
   ClientReport report = {};
-  bool clips = false;  ///< it has told of labels outside their range
+  std::string program = {};  ///< Hello::program
+  bool clips = false;        ///< it has told of labels outside their range
   /// It was forgotten, or no certificate lets it in: not waited for, until it connects.
   bool gone = false;
   ClientNote note = {};

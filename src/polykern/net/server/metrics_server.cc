@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "polykern/core/error.h"
-#include "polykern/net/address.h"
 #include "polykern/net/transport/http_head.h"
 
 namespace polykern {
@@ -28,21 +26,11 @@ std::string AnswerTo(const HttpHead& request, const Look& look) {
 
 }  // namespace
 
-MetricsServer::MetricsServer(const std::string& listen, std::function<ServerView()> look) {
-  const std::size_t colon = listen.rfind(':');
-  std::string host = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
-  const std::string port = listen.substr(colon == std::string::npos ? 0 : colon + 1);
-  if (host == "localhost") host = "127.0.0.1";
-  const Error bad(OptionName("metrics") + " cannot listen on " + listen +
-                  "; is the address right, and the port free?");
-  if (!HasPort(host + ":" + port)) throw bad;
-  try {
-    http_ = std::make_unique<HttpServer>(
-        host, port,
-        [look = std::move(look)](const HttpHead& request) { return AnswerTo(request, look); });
-  } catch (const Error&) {
-    throw bad;
-  }
-}
+MetricsServer::MetricsServer(const std::string& listen, std::function<ServerView()> look)
+    : http_(std::make_unique<HttpServer>(
+          "metrics", listen, nullptr,
+          [look = std::move(look)](const HttpHead& request, const HttpPeer&) {
+            return AnswerTo(request, look);
+          })) {}
 
 }  // namespace polykern

@@ -125,6 +125,7 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
     End(*links_.Find(*earlier), {Ending::Kind::kReplaced, "a newer connection took its place"});
   }
   members_.Connect(*number, session);
+  members_[*number].program = hello.program;
   if (ClientNote note = members_[*number].note; std::exchange(note.forgotten, false)) {
     Note(*number, note);
   }

@@ -80,7 +80,7 @@ std::vector<ClientView> Rounds::Clients() const {
   for (std::uint64_t k = 0; k < members_.size(); ++k) {
     const Member& member = members_[k];
     clients.push_back({member.name, k, member.session.has_value(), member.awaited, member.gone,
-                       member.next_step, member.note, member.report});
+                       member.next_step, member.note, member.report, member.program});
   }
   return clients;
 }

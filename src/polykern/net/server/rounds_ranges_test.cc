@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds_testing.h"
 
 namespace polykern {

@@ -24,6 +24,7 @@ struct ClientView {
   std::uint64_t next_step = 0;
   ClientNote note = {};
   ClientReport report = {};
+  std::string program = {};  ///< Hello::program of its last connection
 };
 
 /// What the rounds have seen since they began, and where they are. A plain value.
@@ -54,6 +55,8 @@ struct RoundsStatus {
   std::size_t reporting = 0;    ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
+  /// ClientReport::skill of all predictions of clients that tell it.
+  std::optional<double> reported_skill = {};
   /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the
   /// store, which was lost or rolled back; or that the model has left all bounds.
   std::string trouble = {};

@@ -298,6 +298,9 @@ TEST_F(RoundsOfAFederation, PutReportsTogetherByHowManyPredictionsTheyAreAbout) 
   EXPECT_EQ(status.reporting, 2U);
   EXPECT_DOUBLE_EQ(status.reported_squared_error, (30 * 0.1 + 10 * 0.5) / 40);
   EXPECT_DOUBLE_EQ(status.reported_regret, 2);
+  EXPECT_EQ(status.reported_skill, std::nullopt);  // nobody has told what a guess costs
+  rounds_->Note(a.session, {30, 0.1, 5, 0.4});
+  EXPECT_DOUBLE_EQ(rounds_->status().reported_skill.value(), 0.75);
 }
 
 TEST_P(RoundsOnEveryStore, EndWhenTheyShouldAndSaySo) {

@@ -175,6 +175,11 @@ std::string ToMetrics(const ServerView& view) {
               r.reported_squared_error);
     out.Gauge("polykern_reported_regret", "Mean regret of the clients that report.",
               r.reported_regret);
+    if (r.reported_skill) {
+      out.Gauge("polykern_reported_skill",
+                "1 less the error reported over that of a naive guess, where clients tell both.",
+                *r.reported_skill);
+    }
   }
   return out.Text();
 }
@@ -219,6 +224,8 @@ std::string ToJson(const ServerView& view) {
   if (r.reporting > 0) {
     json["reports"] = {
         {"clients", r.reporting}, {"mse", r.reported_squared_error}, {"regret", r.reported_regret}};
+    json["reports"]["skill"] =
+        r.reported_skill ? nlohmann::ordered_json(*r.reported_skill) : nullptr;
   }
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

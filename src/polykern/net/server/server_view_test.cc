@@ -61,6 +61,9 @@ TEST(AServersView, IsInPrometheusFormat) {
   view.rounds.reported_squared_error = 0.25;
   view.trouble = "the disk is full";
   EXPECT_THAT(ToMetrics(view), HasSubstr("\npolykern_reported_mse 0.25\n"));
+  EXPECT_THAT(ToMetrics(view), Not(HasSubstr("reported_skill")));
+  view.rounds.reported_skill = 0.5;
+  EXPECT_THAT(ToMetrics(view), HasSubstr("\npolykern_reported_skill 0.5\n"));
   EXPECT_THAT(ToMetrics(view), HasSubstr("polykern_healthy 0\n"));
 }
 

@@ -47,6 +47,24 @@ TEST_F(ASqliteStore, IsForItsOwnerAlone) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
+TEST_F(ASqliteStore, ThatWasBeingMadeIsMadeAgain) {
+  const std::string half = folder.At("half.db");
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(half.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database,
+                         "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t(x);"
+                         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+                         "100) INSERT INTO t SELECT randomblob(10000) FROM n",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  fs::copy_file(half, path);  // as a process leaves them that is killed now
+  fs::copy_file(half + "-journal", path + "-journal");
+  sqlite3_close(database);
+  EXPECT_FALSE(HasStore(path));
+  OpenStore(path, kTestConfiguration);
+  EXPECT_EQ(ReadStore(path).configuration, kTestConfiguration);
+}
+
 TEST_F(ASqliteStore, HasOneWriterWhateverWayLeadsToIt) {
   const auto store = OpenStore(path, kTestConfiguration);
   const std::string link = folder.At("link.db");

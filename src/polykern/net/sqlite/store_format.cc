@@ -18,6 +18,14 @@ StoreConfiguration ReadConfiguration(Database& database) {
 
 namespace {
 
+/// A store has a log. What has a journal was being made when its process was killed or its power
+/// was lost: that is undone first, which takes who may write.
+Database::Mode ModeToRead(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path + "-journal", error) ? Database::Mode::kWrite
+                                                           : Database::Mode::kRead;
+}
+
 std::optional<ResumePoint> ReadNewest(Database& database) {
   Statement query(database, "SELECT steps, sum, numbers FROM state ORDER BY steps DESC LIMIT 1");
   if (!query.Next()) return std::nullopt;
@@ -86,7 +94,7 @@ StoreContents ReadSqliteStore(const std::string& path) {
   if (!std::filesystem::exists(path, error)) {
     throw Error(path + ": there is no store here; check the path");
   }
-  Database database(path, Database::Mode::kRead);
+  Database database(path, ModeToRead(path));
   const Snapshot snapshot(database);
   CheckFormat(database, kStoreFormat, false);
   return ReadContents(database);
@@ -96,7 +104,7 @@ bool HasSqliteStore(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error || size == 0) return false;
-  Database database(path, Database::Mode::kRead);
+  Database database(path, ModeToRead(path));
   return !IsEmptyDatabase(database);
 }
 

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/rfc7230.hpp>
@@ -24,6 +26,34 @@ std::string Base64(const unsigned char* bytes, std::size_t count) {
   std::string text(4 * ((count + 2) / 3), '\0');
   EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes, static_cast<int>(count));
   return text;
+}
+
+/// Empty if it is none.
+std::string FromBase64(std::string_view text) {
+  if (text.empty() || text.size() % 4 != 0) return {};
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int count = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                    reinterpret_cast<const unsigned char*>(text.data()),
+                                    static_cast<int>(text.size()));
+  if (count < 0) return {};
+  while (text.ends_with('=') && !bytes.empty()) {  // which stands for a byte that is not there
+    text.remove_suffix(1);
+    bytes.pop_back();
+  }
+  return bytes;
+}
+
+/// RFC 6750, and RFC 7617: USER:PASSWORD.
+std::string TokenOf(std::string_view authorization) {
+  const std::size_t space = authorization.find(' ');
+  if (space == std::string_view::npos) return {};
+  const std::string scheme(authorization.substr(0, space));
+  const std::string_view rest = authorization.substr(space + 1);
+  if (boost::beast::iequals(scheme, "bearer")) return std::string(rest);
+  if (!boost::beast::iequals(scheme, "basic")) return {};
+  const std::string pair = FromBase64(rest);
+  const std::size_t colon = pair.find(':');
+  return colon == std::string::npos ? "" : pair.substr(colon + 1);
 }
 
 template <typename Message>
@@ -64,6 +94,10 @@ const char* PhraseOf(unsigned status) {
       return "OK";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
@@ -87,6 +121,7 @@ std::optional<HttpHead> TakeRequestHead(std::string& bytes) {
   head.method = std::string(request.method_string());
   head.target = std::string(request.target());
   head.key = Field(request, http::field::sec_websocket_key);
+  head.token = TokenOf(Field(request, http::field::authorization));
   head.upgrades = head.upgrades && head.method == "GET" && !head.key.empty() &&
                   Field(request, http::field::sec_websocket_version) == "13";
   return head;
@@ -118,10 +153,14 @@ std::string OpeningAnswer(const std::string& key) {
          AcceptKey(key) + "\r\n\r\n";
 }
 
-std::string HttpAnswer(unsigned status, const std::string& type, const std::string& body) {
-  return "HTTP/1.1 " + std::to_string(status) + " " + PhraseOf(status) +
-         "\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n" + body;
+std::string HttpAnswer(unsigned status, const std::string& type, std::string_view body,
+                       const std::string& fields) {
+  std::string answer = "HTTP/1.1 " + std::to_string(status) + " " + PhraseOf(status) +
+                       "\r\nContent-Type: " + type +
+                       "\r\nContent-Length: " + std::to_string(body.size()) +
+                       "\r\nCache-Control: no-store\r\nConnection: close\r\n" + fields + "\r\n";
+  answer += body;
+  return answer;
 }
 
 std::string AcceptKey(const std::string& key) {

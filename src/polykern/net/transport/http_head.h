@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace polykern {
 
@@ -21,6 +22,7 @@ struct HttpHead {
   std::string key = {};       ///< of a request that upgrades
   std::string accepted = {};  ///< of an answer: what AcceptKey makes of it
   std::string name = {};      ///< what kNameField says
+  std::string token = {};     ///< of a request that says who asks: Bearer's, or Basic's password
 };
 
 /// Takes a head off the front of what has come; nothing if its end has not. Throws Error if it is
@@ -32,8 +34,9 @@ std::optional<HttpHead> TakeAnswerHead(std::string& bytes);
 std::string OpeningRequest(const std::string& target, const std::string& host,
                            const std::string& key, const std::string& name);
 std::string OpeningAnswer(const std::string& key);
-/// A whole answer, after which the connection ends.
-std::string HttpAnswer(unsigned status, const std::string& type, const std::string& body);
+/// A whole answer, after which the connection ends. `fields`: further ones, each with its line end.
+std::string HttpAnswer(unsigned status, const std::string& type, std::string_view body,
+                       const std::string& fields = {});
 
 std::string AcceptKey(const std::string& key);
 /// Random.

@@ -35,6 +35,24 @@ TEST(HttpHeads, AreTakenOffTheFrontOnceTheyAreWhole) {
   EXPECT_TRUE(head->upgrades);
 }
 
+TEST(HttpHeads, HoldTheTokenOfWhoAsks) {
+  const auto token = [](const std::string& authorization) {
+    std::string bytes = "GET / HTTP/1.1\r\nHost: h\r\n" + authorization + "\r\n";
+    return TakeRequestHead(bytes)->token;
+  };
+  EXPECT_EQ(token(""), "");
+  EXPECT_EQ(token("Authorization: Bearer s3cret\r\n"), "s3cret");
+  EXPECT_EQ(token("authorization: bearer s3cret\r\n"), "s3cret");
+  // RFC 7617's example, and passwords that need one and two signs less.
+  EXPECT_EQ(token("Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n"), "open sesame");
+  EXPECT_EQ(token("Authorization: Basic YTpiYzo=\r\n"), "bc:");
+  EXPECT_EQ(token("Authorization: Basic YTpiY2Rl\r\n"), "bcde");
+  for (const char* odd : {"Basic", "Basic ", "Basic YTpiYzo", "Basic ====", "Basic !!!!",
+                          "Basic YWJj", "Digest YTpiYzo=", "s3cret"}) {
+    EXPECT_EQ(token("Authorization: " + std::string(odd) + "\r\n"), "") << odd;
+  }
+}
+
 TEST(HttpHeads, OfAnswersSayWhetherTheyAccept) {
   std::string good = OpeningAnswer("KEY");
   const auto head = TakeAnswerHead(good);

@@ -85,9 +85,12 @@ void Await(SSL_CTX* context, Role role, Role usual, int mode) {
 
 }  // namespace
 
-TlsContext MakeServerTls(const KeyPair& own, const std::string& authority, Role peers) {
+TlsContext MakeServerTls(const KeyPair& own, const std::string& authority, Role peers,
+                         PeerCertificate need) {
   TlsContext context = MakeContext(TLS_server_method(), authority, own);
-  Await(context.get(), peers, Role::kClient, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT);
+  const bool needed = need == PeerCertificate::kNeeded;
+  Await(context.get(), peers, Role::kClient,
+        needed ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_PEER);
   const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
   Require(SSL_CTX_add_client_CA(context.get(), root.get()) == 1);
   SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, nullptr);

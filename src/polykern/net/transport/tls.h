@@ -17,11 +17,15 @@ namespace polykern {
 /// What TLS connections are made with; many share it. Null: no TLS.
 using TlsContext = std::shared_ptr<SSL_CTX>;
 
+/// Must a server's peer show a certificate? One that is shown is verified in any case.
+enum class PeerCertificate { kNeeded, kOptional };
+
 /// TLS 1.3, or 1.2, where both sides show certificates of one authority. No compression, no
 /// renegotiation, no tickets. Who has another role than the one that is awaited does not pass the
 /// handshake. Throws Error if a text cannot be used.
 TlsContext MakeServerTls(const KeyPair& own, const std::string& authority,
-                         Role peers = Role::kClient);
+                         Role peers = Role::kClient,
+                         PeerCertificate need = PeerCertificate::kNeeded);
 TlsContext MakeClientTls(const ClientIdentity& identity, Role peer = Role::kServer);
 
 /// A socket that does not block, with TLS or without. Does not own the socket. Between messages it
