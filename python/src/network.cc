@@ -96,15 +96,15 @@ class PythonAgent {
       const std::lock_guard lock(mutex_);
       const std::vector<float> scaled = samples_->Make(own, when);
       const AgentPrediction prediction = agent->Predict(scaled);
-      samples_->Said(scaled, {prediction.value, prediction.radius, {}});
+      samples_->Said(scaled, {prediction.value, prediction.interval, {}});
       waits_ = true;
       return prediction;
     });
     const Scale& scale = samples_->scale();
     py::object interval = py::none();
-    if (made.radius) {
-      interval = py::make_tuple(scale.ToldLabel(made.value - *made.radius),
-                                scale.ToldLabel(made.value + *made.radius));
+    if (made.interval) {
+      interval =
+          py::make_tuple(scale.ToldLabel(made.interval->low), scale.ToldLabel(made.interval->high));
     }
     return py::make_tuple(scale.ToldLabel(made.value), made.step, interval);
   }
@@ -206,7 +206,7 @@ class PythonAgent {
       const auto& due = after.due();
       if (due) {
         agent.Predict(due->x);
-        told = {due->told->value, 0, due->told->radius};
+        told = {due->told->value, 0, due->told->interval};
       }
     }
     const Scale& scale = samples_->scale();

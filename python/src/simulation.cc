@@ -82,14 +82,8 @@ Arrays ReadArrays(const py::object& x, const py::object& y, const Learner& learn
 /// the file.
 /// Low and high of each prediction's interval: (T, K, 2). None without a wished coverage.
 py::object Intervals(const SingleRun& run, py::ssize_t steps, py::ssize_t clients) {
-  if (run.result.radii.empty()) return py::none();
-  std::vector<double> ends;
-  ends.reserve(2 * run.predictions.size());
-  for (std::size_t i = 0; i < run.predictions.size(); ++i) {
-    ends.push_back(run.predictions[i] - run.result.radii[i]);
-    ends.push_back(run.predictions[i] + run.result.radii[i]);
-  }
-  return Taken<double>({steps, clients, 2}, std::move(ends));
+  if (run.result.ends.empty()) return py::none();
+  return Taken<double>({steps, clients, 2}, run.result.ends);
 }
 
 py::dict ToDict(SingleRun run, const std::vector<RunValue>& values, const std::string& json,

@@ -24,12 +24,6 @@ std::unique_ptr<OutputFile> OpenToAppend(const std::string& path, const char* op
   return std::make_unique<OutputFile>(path, FileMode::kSecret, option);
 }
 
-/// The end of an interval on either side; none without a radius.
-std::optional<double> EndOf(double value, std::optional<double> radius, int side) {
-  if (!radius) return {};
-  return value + side * *radius;
-}
-
 }  // namespace
 
 void TellOfBroker(const std::string& line) {
@@ -64,8 +58,9 @@ void JoinOutput::Predicted(const std::string& id, const std::optional<AgentPredi
   const auto value = prediction ? std::optional(made.value) : std::nullopt;
   std::string line = "{\"id\":" + id + ",\"prediction\":" + told(value);
   if (intervals_) {
-    line += ",\"low\":" + told(EndOf(made.value, made.radius, -1)) +
-            ",\"high\":" + told(EndOf(made.value, made.radius, 1));
+    const auto& ends = made.interval;
+    line += ",\"low\":" + told(ends ? std::optional(ends->low) : std::nullopt) +
+            ",\"high\":" + told(ends ? std::optional(ends->high) : std::nullopt);
   }
   line += ",\"step\":" + std::to_string(made.step) + "}";
   if (topic_ != nullptr) return topic_->Publish(line);
@@ -81,12 +76,10 @@ void JoinOutput::Labelled(const ToldPrediction& told, double y, const Scale& sca
                       .client = client_,
                       .label = scale.UnscaleLabel(y),
                       .prediction = scale.UnscaleLabel(told.value)};
-  const auto end = [&](int side) {
-    const auto value = EndOf(told.value, told.radius, side);
-    return value ? scale.UnscaleLabel(*value) : PredictionLine::kNone;
-  };
-  line.low = end(-1);
-  line.high = end(1);
+  if (told.interval) {
+    line.low = scale.UnscaleLabel(told.interval->low);
+    line.high = scale.UnscaleLabel(told.interval->high);
+  }
   const std::string text = PredictionText(line, intervals_);
   predictions_->Write(text.data(), text.size());
 }

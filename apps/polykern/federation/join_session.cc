@@ -220,7 +220,7 @@ std::string JoinSession::TimeOf(const FeedSample& sample, std::uint64_t step) co
 ToldPrediction JoinSession::TellPrediction(SampleFeed& feed, const FeedSample& sample,
                                            const AgentPrediction& prediction) {
   if (sample.read.line > without_model_) output_.Predicted(sample.id, prediction, scale_);
-  const ToldPrediction told{prediction.value, prediction.radius, TimeOf(sample, prediction.step)};
+  const ToldPrediction told{prediction.value, prediction.interval, TimeOf(sample, prediction.step)};
   if (!sample.y) feed.Tell(sample.id, told);
   return told;
 }
@@ -239,7 +239,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   if (forecasts_) position.ahead = forecasts_->Save();
   try {
     std::optional<AgentPrediction> said;
-    if (told) said = {told->value, 0, told->radius};
+    if (told) said = {told->value, 0, told->interval};
     const bool learnt = agent_.Learn(*sample.y, position, sample.clipped_label, said);
     learnt_ += learnt ? 1 : 0;
     TellOfLearning(learnt);

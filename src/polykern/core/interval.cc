@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <sstream>
 
 #include "polykern/core/error.h"
@@ -10,7 +11,6 @@ namespace polykern {
 namespace {
 
 constexpr double kLeastStep = 0.05;  // of g: a miss widens by 4.5 % at a coverage of 0.9
-constexpr double kMemory = 0.015;    // of s: some 70 errors
 constexpr double kFarthest = 7;  // of m from its start: errors that stay 0 would take it anywhere
 
 /// g after so many errors: 0.1 first.
@@ -18,9 +18,10 @@ double StepAfter(double taken) {
   return std::max(kLeastStep, 0.3 / std::sqrt(8 + taken));
 }
 
-/// The quantile of errors with an exponential law, in units of their mean.
+/// The quantile of the size of normal errors in units of its mean, as Polya approximates it: 2.02
+/// for 0.9.
 double FirstFactor(double coverage) {
-  return std::log(-std::log1p(-coverage));
+  return std::log(std::numbers::pi / 2 * std::sqrt(-std::log1p(-coverage * coverage)));
 }
 
 }  // namespace
@@ -33,37 +34,50 @@ void CheckCoverage(double coverage) {
   throw Error(text.str());
 }
 
-IntervalTracker::IntervalTracker(double coverage) : coverage_(coverage) {
+IntervalTracker::IntervalTracker(double coverage, std::size_t inputs)
+    : coverage_(coverage), expected_(inputs) {
   CheckCoverage(coverage);
   factor_ = FirstFactor(coverage);
 }
 
-std::optional<double> IntervalTracker::radius() const {
+std::optional<Interval> IntervalTracker::Around(double prediction, std::span<const float> x) const {
   if (taken_ == 0) return std::nullopt;
-  return scale_ * std::exp(factor_);
+  const double middle = prediction + expected_.Of(prediction, x);
+  const double radius = scale_ * std::exp(factor_);
+  return Interval{std::min(prediction, middle - radius), std::max(prediction, middle + radius)};
 }
 
-IntervalTracker IntervalTracker::Load(std::span<const double> saved) {
-  const bool whole = saved.size() == 4 && std::ranges::all_of(saved, [](double number) {
-                       return std::isfinite(number);
-                     });
-  if (!whole) throw Error("these are not the numbers of an interval");
-  IntervalTracker tracker(saved[0]);
+std::vector<double> IntervalTracker::Save() const {
+  std::vector<double> saved = {coverage_, scale_, factor_, taken_};
+  saved.insert(saved.end(), expected_.Save().begin(), expected_.Save().end());
+  return saved;
+}
+
+IntervalTracker IntervalTracker::Load(std::span<const double> saved, std::size_t inputs) {
+  const auto fail = [] { throw Error("these are not the numbers of an interval"); };
+  const auto finite = [](double number) { return std::isfinite(number); };
+  if (saved.size() < kOwn || !std::ranges::all_of(saved, finite)) fail();
+  IntervalTracker tracker(saved[0], inputs);
   tracker.scale_ = saved[1];
   tracker.factor_ = saved[2];
   tracker.taken_ = saved[3];
+  if (saved.size() == kOwn) return tracker;
+  if (saved.size() != tracker.StateSize()) fail();
+  tracker.expected_.Load(saved.subspan(kOwn));
   return tracker;
 }
 
-void IntervalTracker::Take(double error, std::optional<double> told) {
-  const double size = std::abs(error);
+void IntervalTracker::Take(double label, double prediction, std::span<const float> x,
+                           const std::optional<Interval>& told) {
+  const double middle = prediction + expected_.Of(prediction, x);
   if (told) {
     const double start = FirstFactor(coverage_);
-    factor_ += StepAfter(taken_) * (size > *told ? coverage_ : coverage_ - 1);
+    factor_ += StepAfter(taken_) * (told->Has(label) ? coverage_ - 1 : coverage_);
     factor_ = std::clamp(factor_, start - kFarthest, start + kFarthest);
   }
   ++taken_;
-  scale_ += std::max(kMemory, 2 / (1 + taken_)) * (size - scale_);
+  scale_ += RecentRate(taken_) * (std::abs(label - middle) - scale_);
+  expected_.Take(label - prediction, prediction, x);
 }
 
 }  // namespace polykern

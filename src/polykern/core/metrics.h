@@ -18,6 +18,16 @@ struct Spread {
 };
 Spread SpreadOf(std::span<const double> values);
 
+/// Where a label is likely to be, ends included.
+struct Interval {
+  double low = 0;
+  double high = 0;
+
+  bool Has(double label) const { return low <= label && label <= high; }
+  double width() const { return high - low; }
+  bool operator==(const Interval&) const = default;
+};
+
 /// How well a client has predicted since it was started.
 struct ClientReport {
   std::uint64_t predictions = 0;  ///< whose labels it has learnt from

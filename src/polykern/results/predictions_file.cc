@@ -73,7 +73,7 @@ PredictionsFile::~PredictionsFile() {
 
 void PredictionsFile::Write(const Stream& stream, const std::vector<RowResult>& rows) {
   const bool intervals =
-      std::ranges::any_of(rows, [](const RowResult& row) { return !row.radii.empty(); });
+      std::ranges::any_of(rows, [](const RowResult& row) { return !row.ends.empty(); });
   const std::vector<std::string> names = NamesOf(rows);
   const std::string header = names.front() + PredictionsHeader(intervals);
   file_->Write(header.data(), header.size());
@@ -97,13 +97,15 @@ void PredictionsFile::WriteRow(const Stream& stream, const RowResult& row, const
       const double f = row.predictions[step * clients + k];
       if (std::isnan(f)) continue;  // it did not take part
       const double predicted = loss.Predicted(f);
-      const double radius = row.radii.empty() ? std::nan("") : row.radii[step * clients + k];
+      const auto end = [&](std::size_t side) {
+        return row.ends.empty() ? std::nan("") : row.ends[2 * (step * clients + k) + side];
+      };
       text += name + PredictionText({.time = stream.TimeOf(step),
                                      .client = stream.ClientName(k),
                                      .label = stream.InOwnUnit(block.y[k]),
                                      .prediction = stream.InOwnUnit(predicted),
-                                     .low = stream.InOwnUnit(predicted - radius),
-                                     .high = stream.InOwnUnit(predicted + radius)},
+                                     .low = stream.InOwnUnit(end(0)),
+                                     .high = stream.InOwnUnit(end(1))},
                                     intervals);
     }
     file_->Write(text.data(), text.size());

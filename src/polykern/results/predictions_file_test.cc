@@ -48,7 +48,8 @@ TEST(PredictionsFile, HasIntervalsOnceThereAreSome) {
   const TestFolder folder;
   const std::string path = folder.path() + "/p.csv";
   RowResult row = Predicted("local");
-  row.radii = {std::nan(""), std::nan(""), 0.25, std::nan("")};
+  const double none = std::nan("");
+  row.ends = {none, none, none, none, 0.25, 0.75, none, none};
   PredictionsFile(path).Write(FewLabels(), {row});
   EXPECT_EQ(ReadWholeFile(path),
             "time,client,label,prediction,low,high\n"

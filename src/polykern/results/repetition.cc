@@ -125,7 +125,7 @@ RowResult Summarize(const Row& row, const std::vector<Repetition>& runs, std::si
   ForgetHalfMeasured(counted, result);
   SetIntervals(intervals, result);
   result.predictions = runs.front().predictions;
-  result.radii = runs.front().radii;
+  result.ends = runs.front().ends;
   SetTraffic(traffic, result);
   return result;
 }

@@ -97,7 +97,7 @@ struct Repetition {
   std::optional<Divergence> divergence = {};
   std::vector<double> state = {};          ///< of all clients at the end, if the next one needs it
   std::vector<double> predictions = {};    ///< steps x clients, if they are kept
-  std::vector<double> radii = {};          ///< of their intervals, if there are some
+  std::vector<double> ends = {};           ///< low and high of their intervals, if there are some
   std::vector<double> intervals = {};      ///< none, or: how many, that covered, sum of widths
   std::vector<double> step_coverage = {};  ///< none, or per step; NaN: there was no interval
   std::vector<double> client_coverage = {};  ///< none, or per client
@@ -139,7 +139,7 @@ struct RowResult {
   std::vector<double> step_epsilon;      ///< per step: spent so far. Empty without noisy sums
   /// Of the first repetition, steps x clients, NaN where none was made; empty if not kept.
   std::vector<double> predictions;
-  std::vector<double> radii;  ///< of their intervals
+  std::vector<double> ends;  ///< low and high of the interval of each; empty: there are none
   std::optional<Divergence> divergence;
 
   /// Part of the naive error, or of the labels' variance, that is gone; none if the row diverged,

@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "polykern/algorithms/registry.h"
+#include "polykern/core/error.h"
 #include "polykern/data/recipes.h"
 #include "polykern/data/source.h"
 #include "polykern/sim/simulation.h"

@@ -84,13 +84,17 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   step_mse_.reserve(stream.steps());
   step_regret_.reserve(stream.steps());
   assert(options.uniforms.empty() || options.uniforms.size() == stream.clients() * stream.steps());
-  if (options.coverage) intervals_.assign(clients.size(), ClientIntervals(*options.coverage));
+  if (options.coverage) {
+    intervals_.assign(clients.size(), ClientIntervals(*options.coverage, stream.dimension()));
+  }
   if (stream.ahead() > 1) forecasts_.resize(stream.ahead() * clients.size());
   if (options.keep_predictions) {
     assert(clients.size() == stream.clients());
     predictions_.assign(stream.clients() * stream.steps(),
                         std::numeric_limits<double>::quiet_NaN());
-    if (options.coverage) radii_ = predictions_;
+    if (options.coverage) {
+      ends_.assign(2 * predictions_.size(), std::numeric_limits<double>::quiet_NaN());
+    }
   }
   if (options.device != nullptr) fleet_ = NewFleet();
 }
@@ -178,7 +182,11 @@ void Simulation::LookAhead(const Broadcast& sent, std::size_t first, std::size_t
       const std::size_t client = first + round.participants()[i];
       Forecast& made = forecasts_[at % ahead * clients_.size() + client];
       made.f = round.predictions()[i];
-      if (!intervals_.empty()) made.radius = intervals_[client].tracker.radius();
+      if (!intervals_.empty()) {
+        made.interval = intervals_[client].tracker.Around(
+            algorithm_.loss().Predicted(made.f),
+            MatrixRow(samples.x, round.participants()[i], stream_.dimension()));
+      }
     }
   }
 }
@@ -219,19 +227,24 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
     Forecast made{learnt, {}};
     if (!forecasts_.empty()) {
       made = forecasts_[step() % stream_.ahead() * clients_.size() + first + k];
-    } else if (!intervals_.empty()) {
-      made.radius = intervals_[first + k].tracker.radius();
     }
     const double f = made.f;
     if (!std::isfinite(f) || !std::isfinite(learnt)) {
       throw Error("the prediction of client " + std::to_string(clients_.Id(first + k)) +
                   " for step " + std::to_string(step()) + " is not finite");
     }
-    const double error = algorithm_.loss().Predicted(f) - y;
+    const double predicted = algorithm_.loss().Predicted(f);
+    const double error = predicted - y;
     scores_.Record(first + k, error * error, algorithm_.loss().Value(learnt, y),
                    round.KernelLosses(i));
     totals.squared_error.Add(error * error);
-    if (!intervals_.empty()) ScoreInterval(first + k, at + k, error, made.radius, totals);
+    if (!intervals_.empty()) {
+      IntervalTracker& tracker = intervals_[first + k].tracker;
+      const auto x = MatrixRow(samples.x, k, stream_.dimension());
+      if (forecasts_.empty()) made.interval = tracker.Around(predicted, x);
+      tracker.Take(y, predicted, x, made.interval);
+      ScoreInterval(first + k, at + k, made.interval, y, totals);
+    }
     totals.fingerprint += Mix(std::bit_cast<std::uint64_t>(f) ^ Mix(at + k));
     if (options_.keep_predictions) predictions_[at + k] = f;
     const std::uint64_t blocks = updates.BlocksOf(i).size();
@@ -245,18 +258,19 @@ void Simulation::Score(std::size_t first, const SampleBlock& samples, const Clie
   for (std::size_t k = 0; k < count; ++k) totals.regret.Add(scores_.Regret(first + k));
 }
 
-void Simulation::ScoreInterval(std::size_t client, std::size_t at, double error,
-                               std::optional<double> radius, Totals& totals) {
+void Simulation::ScoreInterval(std::size_t client, std::size_t at,
+                               const std::optional<Interval>& interval, double y, Totals& totals) {
+  if (!interval) return;
   ClientIntervals& own = intervals_[client];
-  own.tracker.Take(error, radius);
-  if (!radius) return;
-  const bool covers = std::abs(error) <= *radius;
+  const bool covers = interval->Has(y);
   ++own.counted;
   own.covered += covers ? 1 : 0;
   ++totals.intervals;
   totals.covered += covers ? 1 : 0;
-  own.width += 2 * *radius;
-  if (!radii_.empty()) radii_[at] = *radius;
+  own.width += interval->width();
+  if (ends_.empty()) return;
+  ends_[2 * at] = interval->low;
+  ends_[2 * at + 1] = interval->high;
 }
 
 void Simulation::SumOverWorkers() {

@@ -30,6 +30,7 @@ class StreamHistory;
 class UpdateRelay;
 
 struct ClientIntervals;
+struct Interval;
 struct Forecast;
 
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
@@ -127,8 +128,8 @@ class Simulation {
   void Receive(const Updates& updates, std::size_t worker);
   void Score(std::size_t first, const SampleBlock& samples, const ClientRound& round,
              const Updates& updates, Totals& totals);
-  void ScoreInterval(std::size_t client, std::size_t at, double error, std::optional<double> radius,
-                     Totals& totals);
+  void ScoreInterval(std::size_t client, std::size_t at, const std::optional<Interval>& interval,
+                     double y, Totals& totals);
   void SumOverWorkers();
   void Exchange(const std::string& failure);
   void Record();
@@ -168,9 +169,9 @@ class Simulation {
   std::vector<double> step_regret_;
   std::vector<double> predictions_;
   std::vector<ClientIntervals> intervals_;  // none unless they are wished
-  std::vector<double> radii_;
-  std::vector<double> step_coverage_;  // NaN: nobody had an interval
-  std::vector<double> step_epsilon_;   // with noise: spent after each step
+  std::vector<double> ends_;                // as Repetition has them
+  std::vector<double> step_coverage_;       // NaN: nobody had an interval
+  std::vector<double> step_epsilon_;        // with noise: spent after each step
   std::vector<Forecast> forecasts_;  // ahead() x clients, if labels are predicted before their step
 };
 

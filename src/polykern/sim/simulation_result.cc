@@ -95,7 +95,7 @@ void Simulation::Measure(Repetition& run, const RunOptions& options, std::uint64
   run.step_coverage = step_coverage_;
   run.step_epsilon = step_epsilon_;
   run.predictions = predictions_;
-  run.radii = radii_;
+  run.ends = ends_;
   run.finished = !run.divergence;
   run.has_regret = algorithm_.experts() > 0;
   run.traffic = SumOver(ranks_, traffic_);
@@ -171,7 +171,8 @@ std::vector<double> Simulation::Save() const {
   append(step_epsilon_);
   for (const ClientIntervals& own : intervals_) own.AppendTo(saved);
   for (const Forecast& made : forecasts_) {
-    saved.insert(saved.end(), {made.f, made.radius.value_or(std::nan(""))});
+    const Interval told = made.interval.value_or(Interval{std::nan(""), 0});
+    saved.insert(saved.end(), {made.f, told.low, told.high});
   }
   return saved;
 }
@@ -187,10 +188,11 @@ void Simulation::Load(std::span<const double> saved) {
   const std::size_t state = clients_.Save().size();
   const std::size_t scores = scores_.Save().size();
   const std::size_t steps = options_.coverage ? step : 0;
-  const std::size_t intervals = ClientIntervals::kNumbers * intervals_.size();
+  const std::size_t tracked = intervals_.empty() ? 0 : intervals_.front().StateSize();
+  const std::size_t intervals = tracked * intervals_.size();
   // The model's size may change from step to step: its Load knows.
   const std::size_t others = kHead + 2 * step + state + scores + steps + intervals +
-                             2 * forecasts_.size() + noise + (noise_ ? step : 0);
+                             3 * forecasts_.size() + noise + (noise_ ? step : 0);
   if (saved.size() < others) fail();
   const std::size_t model = saved.size() - others;
   std::size_t at = kHead;
@@ -215,11 +217,12 @@ void Simulation::Load(std::span<const double> saved) {
     const auto epsilon = take(step);
     step_epsilon_.assign(epsilon.begin(), epsilon.end());
   }
-  for (ClientIntervals& own : intervals_) own.Load(take(ClientIntervals::kNumbers));
+  for (ClientIntervals& own : intervals_) own.Load(take(tracked), stream_.dimension());
   for (Forecast& made : forecasts_) {
-    const auto numbers = take(2);
+    const auto numbers = take(3);
     made.f = numbers[0];
-    made.radius = std::isnan(numbers[1]) ? std::nullopt : std::optional(numbers[1]);
+    made.interval.reset();
+    if (!std::isnan(numbers[1])) made.interval = {numbers[1], numbers[2]};
   }
 }
 

@@ -8,13 +8,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "polykern/core/metrics.h"
+
 namespace polykern {
 
 /// What was said of a sample before its label came.
 struct ToldPrediction {
-  double value = 0;                   ///< scaled
-  std::optional<double> radius = {};  ///< of its interval, likewise
-  std::string time = {};              ///< when
+  double value = 0;                       ///< scaled
+  std::optional<Interval> interval = {};  ///< likewise
+  std::string time = {};                  ///< when
 };
 
 struct WaitingSample {

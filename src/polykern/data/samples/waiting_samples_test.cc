@@ -52,12 +52,12 @@ TEST(WaitingSamples, KnowWhatWasToldOfThem) {
   WaitingSamples waiting(2);
   waiting.Add("a", {1});
   waiting.Add("b", {2});
-  waiting.Tell("a", {0.5, 0.25, "noon"});
+  waiting.Tell("a", {0.5, Interval{0.25, 0.75}, "noon"});
   waiting.Tell("c", {0.7});
   const auto sample = waiting.Take("a");
   ASSERT_TRUE(sample && sample->told);
   EXPECT_EQ(sample->told->value, 0.5);
-  EXPECT_EQ(sample->told->radius, 0.25);
+  EXPECT_EQ(sample->told->interval, (Interval{0.25, 0.75}));
   EXPECT_EQ(sample->told->time, "noon");
   EXPECT_FALSE(waiting.Take("b")->told);
   EXPECT_EQ(waiting.size(), 0U);

@@ -49,8 +49,9 @@ class UnusableSample : public Error {
 struct AgentPrediction {
   double value = 0;        ///< of the scaled label; Loss::Predicted applied
   std::uint64_t step = 0;  ///< of the model it was made with
-  /// With a coverage: how far the label may be from it. None before the first label.
-  std::optional<double> radius = {};
+  /// With a coverage: where the label is likely to be, scaled; the prediction is within. None
+  /// before the first label.
+  std::optional<Interval> interval = {};
 };
 
 struct AgentStatus {

@@ -38,8 +38,7 @@ void KeepState(const AgentRounds::Keep& keep, const AgentState& state) {
 
 void KeepInterval(const std::optional<IntervalTracker>& interval, AgentState& state) {
   if (!interval) return;
-  const auto numbers = interval->Save();
-  state.interval.assign(numbers.begin(), numbers.end());
+  state.interval = interval->Save();
 }
 
 }  // namespace
@@ -72,10 +71,17 @@ AgentRounds::AgentRounds(AgentState saved, const std::string& what) {
 }
 
 void AgentRounds::Cover(double coverage) {
-  interval_.emplace(coverage);
+  CheckCoverage(coverage);
+  coverage_ = coverage;
+  if (learner_) BeginInterval();
+}
+
+void AgentRounds::BeginInterval() {
+  const std::size_t inputs = learner_->configuration.problem.dimension;
+  interval_.emplace(*coverage_, inputs);
   if (state_.interval.empty()) return;
-  const auto kept = IntervalTracker::Load(state_.interval);
-  if (kept.coverage() == coverage) interval_ = kept;
+  const auto kept = IntervalTracker::Load(state_.interval, inputs);
+  if (kept.coverage() == *coverage_) interval_ = kept;
 }
 
 std::string AgentRounds::Take(const Welcome& welcome) {
@@ -191,6 +197,7 @@ void AgentRounds::Meet(const Welcome& welcome) {
     } catch (const Error& error) {
       throw WrongFederation(error);
     }
+    if (coverage_) BeginInterval();
     learning_.reset();
     state_.configuration = welcome.configuration;
     state_.client = welcome.client;
@@ -282,24 +289,26 @@ AgentPrediction AgentRounds::Predict(std::span<const float> x) {
   predicted_ = model_;  // Learn needs the same one, whatever comes meanwhile
   x_.assign(x.begin(), x.end());
   PredictAgain();
-  const double f = learner_->round.predictions()[0];
-  return {learner_->algorithm->loss().Predicted(f), predicted_->step,
-          interval_ ? interval_->radius() : std::nullopt};
+  return PredictionNow();
 }
 
 void AgentRounds::PredictAgain() {
   learner_->round.Predict(*predicted_, learner_->clients, 0, x_, std::array<std::uint8_t, 1>{1});
 }
 
+/// The last one, as it would be told now.
+AgentPrediction AgentRounds::PredictionNow() const {
+  const double value = learner_->algorithm->loss().Predicted(learner_->round.predictions()[0]);
+  return {value, predicted_->step,
+          interval_ ? interval_->Around(value, x_) : std::optional<Interval>()};
+}
+
 std::optional<IntervalTracker> AgentRounds::IntervalAfter(
     double y, const std::optional<AgentPrediction>& told) const {
   auto after = interval_;
   if (!after) return after;
-  if (told) {
-    after->Take(told->value - y, told->radius);
-  } else {
-    after->Take(learner_->algorithm->loss().Predicted(learner_->round.predictions()[0]) - y);
-  }
+  const AgentPrediction said = told ? *told : PredictionNow();
+  after->Take(y, said.value, x_, said.interval);
   return after;
 }
 

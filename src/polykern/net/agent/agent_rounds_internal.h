@@ -139,6 +139,7 @@ class AgentRounds {
 
   bool MayAnswer(const Broadcast& model) const;
   void Meet(const Welcome& welcome);
+  void BeginInterval();
   bool in_pairs() const { return learner_->configuration.options.masking == Masking::kPairwise; }
   void CheckPairs(const Welcome& welcome) const;
   bool BeginEpoch(const Welcome& welcome);
@@ -149,6 +150,7 @@ class AgentRounds {
   Answering AnsweringNow(bool answers) const;
   void CheckLearnt(const Updates& updates, bool answers, double y) const;
   AgentState StateNow() const;
+  AgentPrediction PredictionNow() const;
   std::optional<IntervalTracker> IntervalAfter(double y,
                                                const std::optional<AgentPrediction>& told) const;
   std::string EncodeModel(const Broadcast& model) const;
@@ -166,7 +168,8 @@ class AgentRounds {
   std::shared_ptr<const Broadcast> model_;      // the newest; a prediction may hold the one before
   std::shared_ptr<const Broadcast> predicted_;  // that of the last prediction, until its label came
   std::vector<float> x_;                        // of the last prediction
-  std::optional<IntervalTracker> interval_;     // if a coverage is wished
+  std::optional<double> coverage_;              // that is wished
+  std::optional<IntervalTracker> interval_;     // if so, once the federation is known
   bool uses_late_ = false;       // the server counts late updates, and says which are on its disk
   std::uint64_t uncounted_ = 0;  // the first step whose update is not known to be there
   std::uint64_t counted_ = 0;    // 1 + the last step whose update is known to count; 0: none

@@ -237,39 +237,50 @@ TEST_F(AgentRoundsTest, HaveIntervalsThatGoOnFromWhatWasKept) {
   AgentRounds first;
   first.Cover(0.9);
   first.Take(WelcomeAt(0));
-  EXPECT_FALSE(first.Predict(kX).radius);
+  EXPECT_FALSE(first.Predict(kX).interval);
   AgentState kept;
   first.Learn(0.9, {}, [&](const AgentState& state) { kept = state; });
   first.Take(Change(1));
-  const auto radius = first.Predict(kX).radius;
-  EXPECT_TRUE(radius);
-  EXPECT_EQ(kept.interval.size(), 4U);
+  const auto interval = first.Predict(kX).interval;
+  ASSERT_TRUE(interval);
+  EXPECT_EQ(kept.interval.size(), IntervalTracker(0.9, 3).StateSize());
 
   AgentRounds second(kept, "a.state");
-  EXPECT_FALSE(second.Predict(kX).radius);  // nobody asked for one
+  EXPECT_FALSE(second.Predict(kX).interval);  // nobody asked for one
   second.Cover(0.9);
-  EXPECT_EQ(second.Predict(kX).radius, radius);
+  EXPECT_EQ(second.Predict(kX).interval, interval);
   second.Cover(0.8);  // of another coverage nothing is known
-  EXPECT_FALSE(second.Predict(kX).radius);
+  EXPECT_FALSE(second.Predict(kX).interval);
   EXPECT_THROW(second.Cover(1), Error);
+
+  kept.interval = {0.9, 0.25, 0, 7};  // as older agents kept them
+  AgentRounds third(kept, "a.state");
+  third.Cover(0.9);
+  const AgentPrediction old = third.Predict(kX);
+  EXPECT_EQ(old.interval, (Interval{old.value - 0.25, old.value + 0.25}));
 }
 
 TEST_F(AgentRoundsTest, MoveTheirIntervalByWhatWasToldAndByLabelsThatAreNotLearnt) {
   AgentRounds rounds;
   rounds.Cover(0.9);
   rounds.Take(WelcomeAt(0));
-  IntervalTracker twin(0.9);
+  IntervalTracker twin(0.9, 3);
+  const auto expect_same = [&] {
+    const AgentPrediction made = rounds.Predict(kX);
+    EXPECT_EQ(made.interval, twin.Around(made.value, kX));
+  };
   rounds.Predict(kX);
   rounds.Learn(0.5, {}, {}, false, AgentPrediction{0.25, 0, std::nullopt});
-  twin.Take(-0.25, std::nullopt);
-  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
-  EXPECT_FALSE(rounds.Learn(0.5, {}, {}, false, AgentPrediction{1, 0, 0.1}).learnt);
-  twin.Take(0.5, 0.1);
-  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
+  twin.Take(0.5, 0.25, kX, std::nullopt);
+  expect_same();
+  const Interval told = {0.9, 1.1};
+  EXPECT_FALSE(rounds.Learn(0.5, {}, {}, false, AgentPrediction{1, 0, told}).learnt);
+  twin.Take(0.5, 1, kX, told);
+  expect_same();
   rounds.Take(Change(1));
   rounds.Predict(kX);
   EXPECT_THROW(rounds.Learn(1e300, {}, {}), UnusableSample);
-  EXPECT_EQ(rounds.Predict(kX).radius, twin.radius());
+  expect_same();
 }
 
 TEST_F(AgentRoundsTest, DoNotResumeFromNonsense) {

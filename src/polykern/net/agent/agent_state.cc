@@ -18,6 +18,7 @@ constexpr std::uint32_t kFirstFormatWithSamples = 3;
 constexpr std::uint32_t kFirstFormatWithLabels = 4;
 constexpr std::uint32_t kFirstFormatWithInterval = 5;
 constexpr std::uint32_t kFirstFormatWithMessages = 6;
+constexpr std::uint32_t kFirstFormatWithEnds = 6;  // of intervals that are not around a prediction
 
 std::string BytesOf(const google::protobuf::RepeatedField<double>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()),
@@ -74,9 +75,8 @@ std::string SumOf(const v1::AgentState& message) {
 /// The oldest that can say it: an older program may read it.
 std::uint32_t FormatOf(const AgentState& state) {
   if (!state.position.messages.empty()) return kFirstFormatWithMessages;
-  if (!state.interval.empty() || !state.position.means.empty() || !state.position.ahead.empty()) {
-    return kFirstFormatWithInterval;
-  }
+  if (!state.interval.empty() || !state.position.ahead.empty()) return kFirstFormatWithEnds;
+  if (!state.position.means.empty()) return kFirstFormatWithInterval;
   if (!state.position.labels.empty()) return kFirstFormatWithLabels;
   return state.samples.y.empty() ? kFirstFormatWithInput : kFirstFormatWithSamples;
 }
