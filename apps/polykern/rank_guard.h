@@ -3,6 +3,7 @@
 #include <string>
 
 #include "polykern/sim/ranks/communicator.h"
+#include "polykern/sim/ranks/launch.h"
 
 namespace polykern {
 

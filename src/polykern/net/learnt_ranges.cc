@@ -7,6 +7,7 @@
 #include <string>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/made_inputs.h"
 
 namespace polykern {

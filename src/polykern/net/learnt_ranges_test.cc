@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/algorithms/broken_rule.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/declared_federation.h"
 
 namespace polykern {

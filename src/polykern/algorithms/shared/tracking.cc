@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/shared/mixture.h"
 #include "polykern/core/experts.h"
 #include "polykern/core/recursive_least_squares.h"
 #include "polykern/core/vector_ops.h"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
 
 namespace polykern {

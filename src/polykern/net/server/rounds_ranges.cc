@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/rounds.h"
 
 namespace polykern {
