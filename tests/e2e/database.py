@@ -1,10 +1,12 @@
-"""A real PostgreSQL for a test: a cluster in a folder of its own, run by a user without rights, on a socket in that folder."""
+"""A real PostgreSQL for a test: a cluster in a folder of its own, run by a user without rights, on a socket in that folder, and
+on a port of the loopback."""
 
 import glob
 import os
 import pathlib
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 import urllib.parse
@@ -23,7 +25,10 @@ def programs():
 class Database:
     """Started at once; kill() and start() as often as a test likes."""
 
-    def __init__(self):
+    def __init__(self, *options):
+        self.options = options
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="polykern-"))  # a socket's path is short
         self.user = pwd.getpwuid(os.getuid()).pw_name
         self.as_user = []
@@ -40,19 +45,28 @@ class Database:
 
     def start(self):
         self.run("pg_ctl", "start", "-w", "-D", self.folder / "data", "-l", self.folder / "log",
-                 "-o", f"-c listen_addresses= -k {self.folder}")
+                 "-o", " ".join([f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self.folder}", *self.options]))
 
     def kill(self):
         """As kill -9 of all of it: it recovers when it starts again."""
         self.run("pg_ctl", "stop", "-m", "immediate", "-w", "-D", self.folder / "data")
 
     def url(self, database="postgres", user="polykern"):
-        return f"postgresql:///{database}?host={urllib.parse.quote(str(self.folder), safe='')}&user={user}"
+        return f"postgresql:///{database}?host={urllib.parse.quote(str(self.folder), safe='')}&port={self.port}&user={user}"
+
+    def tcp_url(self, database, port=None):
+        return f"postgresql://polykern@127.0.0.1:{port or self.port}/{database}"
 
     def query(self, sql, database="postgres"):
         shown = subprocess.run([programs() / "psql", "-At", "-d", self.url(database), "-c", sql],
                                check=True, capture_output=True, text=True)
         return shown.stdout.strip()
+
+    def ask_password(self, user):
+        """Of those that come over the network."""
+        rules = self.folder / "data" / "pg_hba.conf"
+        rules.write_text(f"host all {user} 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
+        self.query("SELECT pg_reload_conf()")
 
     def close(self):
         try:

@@ -31,7 +31,8 @@ struct ClientOptions {
   std::string format = "text";
 };
 
-/// A server that uses the store does it; without one, the command itself.
+/// A server that uses the store does it; without one, and where front ends share it, the command
+/// itself.
 template <typename Alone>
 void Do(const std::string& store, const std::string& target, const Alone& alone) {
   const std::string socket = ControlPath(store);
@@ -39,7 +40,7 @@ void Do(const std::string& store, const std::string& target, const Alone& alone)
   if (reply && reply->status != 200) throw Error(reply->text);
   if (reply) return;
   if (!HasStore(store)) throw Error(store + ": there is no store here; check the path");
-  alone(*OpenStore(store));
+  alone(*OpenToNote(store));
 }
 
 void Forget(const ClientOptions& o) {
@@ -72,12 +73,12 @@ Json Clients(const std::string& store) {
     const StoredClient& client = contents.clients[k];
     const Json seen = live.is_array() && k < live.size() ? live[k] : Json::object();
     const bool ended = client.note.expires > 0 && client.note.expires <= now;
-    const char* const state = seen.value("connected", false)
+    const char* const state = seen.value("connected", client.connected)
                                   ? seen.value("silent", false) ? "silent" : "connected"
-                              : client.note.forgotten     ? "forgotten"
-                              : ended                     ? "expired"
-                              : seen.value("gone", false) ? "revoked"
-                                                          : "away";
+                              : client.note.forgotten           ? "forgotten"
+                              : ended                           ? "expired"
+                              : seen.value("gone", client.gone) ? "revoked"
+                                                                : "away";
     list.push_back({{"name", client.name},
                     {"number", k},
                     {"label", client.note.label},

@@ -11,7 +11,7 @@ namespace polykern {
 
 CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help) {
   return *command.add_option("--server", server, help)->transform([](const std::string& given) {
-    return WithPort(given);
+    return WithPorts(given);
   });
 }
 

@@ -28,7 +28,10 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
           "< samples.csv");
   AddConfigOption(join);
   LinkOptions& link = o->agent.link;
-  AddServerOption(join, link.server, "HOST, or HOST:PORT").capture_default_str();
+  AddServerOption(join, link.server,
+                  "HOST, or HOST:PORT; several, parted by commas: the next one "
+                  "when one is away")
+      .capture_default_str();
   join.add_option("--certificates", link.certificates,
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
   join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");

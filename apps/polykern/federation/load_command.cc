@@ -33,6 +33,8 @@ struct LoadCommandOptions {
   std::size_t steps = 0;  ///< measured instead, if any
   std::string server;     ///< empty: one of its own
   std::string certificates;
+  std::string store;       ///< of its own server; empty: a file in the folder
+  std::size_t fronts = 1;  ///< so many servers of its own, with one store
   std::string folder;  ///< where its own server's folder is made; empty: where temporary files go
   std::string algorithm = "pof-mkl";
   std::string mode = "sync";
@@ -82,7 +84,7 @@ std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::
   Arguments add("serve");
   add("--listen", "127.0.0.1:0");
   add("--certificates", folder + "/pki");
-  add("--store", folder + "/store.db");
+  add("--store", o.store.empty() ? folder + "/store.db" : o.store);
   add("--algorithm", o.algorithm);
   add("--kernels", std::to_string(o.kernels));
   add("--features", std::to_string(o.features));
@@ -171,10 +173,21 @@ double OwnWork() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// What all of them have together.
+template <class Value>
+double Of(const std::vector<std::unique_ptr<ChildServer>>& servers, const Value& value) {
+  double sum = 0;
+  for (const auto& each : servers) sum += static_cast<double>(value(*each));
+  return sum;
+}
+
 void Execute(const LoadCommandOptions& o) {
+  if (o.fronts > 1 && o.store.empty()) {
+    throw Error("--fronts needs a --store that they can share: a postgresql:// URL");
+  }
   std::optional<TemporaryFolder> folder;
   std::optional<ChildServer> helper;
-  std::optional<ChildServer> server;
+  std::vector<std::unique_ptr<ChildServer>> servers;
   LoadOptions load;
   load.seed = o.seed;
   if (o.server.empty()) {
@@ -187,31 +200,38 @@ void Execute(const LoadCommandOptions& o) {
     if (o.masking == "helper") {
       helper.emplace("/proc/self/exe", HelperArguments(o, folder->path()));
     }
-    server.emplace("/proc/self/exe",
-                   ServeArguments(o, folder->path(), helper ? helper->address() : ""));
-    load.server = server->address();
+    load.server.clear();
+    for (std::size_t n = 0; n < o.fronts; ++n) {
+      servers.push_back(std::make_unique<ChildServer>(
+          "/proc/self/exe", ServeArguments(o, folder->path(), helper ? helper->address() : "")));
+      load.server += (n == 0 ? "" : ",") + servers.back()->address();
+    }
   } else {
     if (o.certificates.empty()) throw Error("--server needs --certificates: the clients' folders");
     load.identities = ReadClientIdentities(o.certificates, o.clients);
     load.server = o.server;
   }
-  const std::size_t before = server ? server->Memory() : 0;
+  const double before = Of(servers, [](const ChildServer& each) { return each.Memory(); });
   Load clients(load);
   Surroundings around;
   around.connecting = clients.connecting().count();
   clients.WaitForSteps(1);
   if (o.steps == 0) clients.Measure(Milliseconds(o.warm_up));
-  const double server_before = server ? server->Work() : 0;
+  const auto work = [&] {
+    return Of(servers, [](const ChildServer& each) { return each.Work(); });
+  };
+  const double server_before = work();
   const double helper_before = helper ? helper->Work() : 0;
   const double own_before = OwnWork();
   const LoadFigures figures =
       o.steps == 0 ? clients.Measure(Milliseconds(o.seconds)) : clients.MeasureSteps(o.steps);
   around.own_work = OwnWork() - own_before;
   if (helper) around.helper_work = helper->Work() - helper_before;
-  if (server) {
-    around.server_work = server->Work() - server_before;
-    around.server_memory = (static_cast<double>(server->Memory()) - static_cast<double>(before)) /
-                           static_cast<double>(o.clients);
+  if (!servers.empty()) {
+    around.server_work = work() - server_before;
+    around.server_memory =
+        (Of(servers, [](const ChildServer& each) { return each.Memory(); }) - before) /
+        static_cast<double>(o.clients);
   }
   Report(o, figures, around);
 }
@@ -243,9 +263,13 @@ void AddLoadCommand(CLI::App& program) {
       ->excludes("--seconds")
       ->excludes("--warm-up");
   AddServerOption(load, o->server,
-                  "HOST, or HOST:PORT (default: a server of its own, with its own authority)");
+                  "HOST, or HOST:PORT; several, parted by commas: clients take turns (default: a "
+                  "server of its own, with its own authority)");
   load.add_option("--certificates", o->certificates,
                   "With --server: a folder of clients' folders, like pki/clients");
+  load.add_option("--store", o->store,
+                  "Of its own server: a new one (default: a file that is removed afterwards)");
+  number("--fronts", o->fronts, "With a --store in PostgreSQL: so many servers of its own");
   load.add_option("--folder", o->folder,
                   "Where its own server's store lies for the time: the disk that is measured "
                   "(default: where temporary files go)");

@@ -85,6 +85,26 @@ void ShowCertificates(const Json& status,
   end("first client's ends", status.at("certificates").at("first_client_ends"));
 }
 
+/// All that serve the federation, if there may be several.
+void ShowFronts(const Json& status) {
+  if (!status.contains("fronts") || status.at("fronts").is_null()) return;
+  std::vector<std::vector<std::string>> rows;
+  std::uint64_t connected = 0;
+  std::uint64_t accepted = 0;
+  for (const Json& front : status.at("fronts")) {
+    connected += front.at("connected").get<std::uint64_t>();
+    accepted += front.at("accepted").get<std::uint64_t>();
+    rows.push_back({Text(front.at("address")) + (front.at("here").get<bool>() ? " (this)" : ""),
+                    Text(front.at("step")), Text(front.at("connected")), Text(front.at("accepted")),
+                    Text(front.at("leads"))});
+  }
+  rows.push_back({"all", "", std::to_string(connected), std::to_string(accepted), ""});
+  std::cout << '\n'
+            << FormatTable(
+                   {"front end", "step", "clients connected", "updates accepted", "ends steps"},
+                   rows);
+}
+
 void Show(const Json& status) {
   const Json& updates = status.at("updates");
   std::vector<std::vector<std::string>> rows;
@@ -122,6 +142,7 @@ void Show(const Json& status) {
     if (reports.contains("skill")) row("their skill", reports.at("skill"));
   }
   std::cout << FormatTable({"server", ""}, rows);
+  ShowFronts(status);
   if (!status.at("healthy").get<bool>()) {
     std::cout << "\ntrouble: " << Printable(status.at("trouble").get<std::string>()) << '\n';
   }

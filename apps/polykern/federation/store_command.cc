@@ -27,6 +27,7 @@ struct StoreOptions {
   std::string format = "text";
   std::string out = "-";
   std::string file;  ///< a backup
+  std::string to;    ///< another store
   double keep_days = 0;
   std::uint64_t keep_steps = 0;
 };
@@ -151,6 +152,20 @@ void Epoch(const StoreOptions& options) {
                "before\n";
 }
 
+void Copy(const StoreOptions& options) {
+  const std::string from = StorePath(options.path);
+  if (!HasStore(from)) throw Error(from + ": there is no store");
+  const auto source = OpenStore(from);  // so that no server uses it meanwhile
+  const StoreContents contents = source->Contents();
+  if (HasStore(options.to)) {
+    throw Error(options.to + ": there is a store already; name another place for the copy");
+  }
+  OpenStore(options.to, contents.configuration)->Fill(contents);
+  std::cout << "copied     " << Count(contents.clients.size(), "client") << " and the model after "
+            << Count(contents.newest ? contents.newest->steps : 0, "step") << " to " << options.to
+            << "; records of earlier steps and events stay where they are\n";
+}
+
 }  // namespace
 
 void AddStoreCommand(CLI::App& program) {
@@ -197,6 +212,15 @@ void AddStoreCommand(CLI::App& program) {
       "Example: polykern store restore federation monday.db");
   restore->add_option("FILE", restore_options->file, "What store backup made")->required();
   restore->callback([o = restore_options] { Restore(*o); });
+
+  const auto [copy, copy_options] = add(
+      "copy",
+      "Move a federation to another kind of store: its configuration, clients and newest model. "
+      "Its servers must be stopped.\n"
+      "Example: polykern store copy store.db postgresql://polykern@db.example/federation");
+  copy->add_option("TO", copy_options->to, "The new store: a file, or a postgresql:// URL")
+      ->required();
+  copy->callback([o = copy_options] { Copy(*o); });
 
   const auto [epoch, epoch_options] = add(
       "epoch",

@@ -30,6 +30,11 @@ class Inbox {
   /// What was added, as integers: if those of another inbox are added to them, this one holds what
   /// was added to either. Nothing at all if the server needs every update by itself.
   virtual std::vector<std::span<std::int64_t>> Sums() { return {}; }
+  /// All that was added, as integers, for an inbox of another process: Unpack adds it there. Not
+  /// where the server needs every update by itself.
+  virtual std::vector<std::int64_t> Pack() const { return {}; }
+  /// Throws Error, and adds nothing, if they cannot be of such an inbox.
+  virtual void Unpack(std::span<const std::int64_t> packed);
 };
 
 /// Calls job(i, lane) for i = 0 .. count - 1, each once, perhaps on several threads, and returns

@@ -109,6 +109,25 @@ std::vector<std::span<std::int64_t>> Coordinator::Sums() {
   return sums;
 }
 
+std::vector<std::int64_t> Coordinator::TakePartial() {
+  assert(inboxes_.size() == 1);
+  std::vector<std::int64_t> packed = inboxes_.front()->Pack();
+  inboxes_.front()->Clear();
+  lanes_.front().participants = 0;
+  return packed;
+}
+
+void Coordinator::AddPartial(std::span<const std::int64_t> packed, std::uint64_t participants) {
+  inboxes_.front()->Unpack(packed);
+  lanes_.front().participants += participants;
+}
+
+void Coordinator::DropUpdates() {
+  for (const auto& inbox : inboxes_) inbox->Clear();
+  for (Lane& lane : lanes_) lane.participants = 0;
+  std::ranges::fill(answered_, 0);
+}
+
 std::uint64_t Coordinator::participants() const {
   std::uint64_t sum = 0;
   for (const Lane& lane : lanes_) sum += lane.participants;
@@ -125,9 +144,7 @@ void Coordinator::Load(std::uint64_t step, std::span<const double> saved,
                        std::span<const std::uint64_t> answered) {
   assert(answered.empty() || answered.size() == answered_.size());
   server_->Load(step, saved);
-  for (const auto& inbox : inboxes_) inbox->Clear();
-  for (Lane& lane : lanes_) lane.participants = 0;
-  std::ranges::fill(answered_, 0);
+  DropUpdates();
   std::ranges::copy(answered, answered_.begin());
 }
 

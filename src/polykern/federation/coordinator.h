@@ -72,6 +72,15 @@ class Coordinator {
   /// Sums: what came in here, to be replaced by the sums over all coordinators; nothing at all if
   /// the server needs single updates.
   std::vector<std::span<std::int64_t>> Sums();
+  /// The same for coordinators of different processes: what came in here since the last call, for
+  /// AddPartial of one that ends the step of all. The clients have answered. One lane only; not for
+  /// servers that need single updates.
+  std::vector<std::int64_t> TakePartial();
+  /// What another coordinator took in, over so many updates. Throws Error, and adds nothing, if it
+  /// cannot be of such a federation.
+  void AddPartial(std::span<const std::int64_t> packed, std::uint64_t participants);
+  /// What came in here since the last commit is void: nobody has answered.
+  void DropUpdates();
   /// Throws what Receive would throw; changes nothing.
   void Check(const Updates& updates) const;
   /// From here on the clients of these updates, which passed Check, have answered their step.

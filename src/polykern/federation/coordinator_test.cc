@@ -206,6 +206,35 @@ TEST_F(CoordinatorTest, ForgetsAnOpenStepWhenItLoads) {
   EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -10);
 }
 
+TEST_F(CoordinatorTest, EndsAStepOfSumsThatOthersHandedIn) {
+  Coordinator elsewhere(*algorithm, 4);
+  elsewhere.Receive(Update(1, 5));
+  elsewhere.Receive(Update(2, 1));
+  const std::vector<std::int64_t> first = elsewhere.TakePartial();
+  EXPECT_EQ(elsewhere.participants(), 0U);
+  EXPECT_THROW(elsewhere.Receive(Update(2, 1)), BrokenRule);  // it has answered
+  elsewhere.Receive(Update(3, 2));
+  coordinator.AddPartial(first, 2);
+  coordinator.AddPartial(elsewhere.TakePartial(), 1);
+  EXPECT_EQ(coordinator.participants(), 3U);
+  coordinator.Commit();
+  Coordinator alone(*algorithm, 4);
+  alone.Receive(From(*algorithm, 0, 1, 2, 5));
+  alone.Receive(From(*algorithm, 0, 2, 2, 1));
+  alone.Receive(From(*algorithm, 0, 3, 2, 2));
+  alone.Commit();
+  EXPECT_EQ(coordinator.broadcast().model, alone.broadcast().model);
+}
+
+TEST_F(CoordinatorTest, ForgetsWhatIsDropped) {
+  coordinator.Receive(Update(1, 5));
+  coordinator.DropUpdates();
+  EXPECT_EQ(coordinator.participants(), 0U);
+  coordinator.Receive(Update(1, 2));
+  coordinator.Commit();
+  EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -2);
+}
+
 TEST_F(CoordinatorTest, RefusesASavedModelOfAnotherSizeAndKeepsTheOpenStep) {
   coordinator.Receive(Update(0, 3));
   EXPECT_THROW(coordinator.Load(5, std::vector<double>(3)), Error);

@@ -24,4 +24,22 @@ std::string WithPort(const std::string& server) {
   return address;
 }
 
+std::vector<std::string> ServersIn(const std::string& servers) {
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at <= servers.size();) {
+    const std::size_t comma = std::min(servers.find(',', at), servers.size());
+    all.push_back(servers.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return all;
+}
+
+std::string WithPorts(const std::string& servers) {
+  std::string all;
+  for (const std::string& each : ServersIn(servers)) {
+    all += (all.empty() ? "" : ",") + WithPort(each);
+  }
+  return all;
+}
+
 }  // namespace polykern

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace polykern {
 
@@ -13,5 +14,10 @@ bool HasPort(const std::string& address);
 /// user left it out: "host", "192.0.2.7", "::1" and "[::1]" are good. Throws Error if it is no
 /// port.
 std::string WithPort(const std::string& server);
+
+/// The addresses of a federation's servers: what commas part.
+std::vector<std::string> ServersIn(const std::string& servers);
+/// The same, each WithPort, parted by commas again.
+std::string WithPorts(const std::string& servers);
 
 }  // namespace polykern

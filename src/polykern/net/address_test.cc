@@ -56,5 +56,13 @@ TEST(Address, ThatIsRefusedIsShownAsItWasTyped) {
   }
 }
 
+TEST(Servers, MayBeSeveral) {
+  EXPECT_EQ(ServersIn("a:1"), std::vector<std::string>{"a:1"});
+  EXPECT_EQ(ServersIn("a:1,b:2"), (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_EQ(WithPorts("a,b:2,::1"), "a:7433,b:2,[::1]:7433");
+  EXPECT_THROW(WithPorts("a,b:x"), Error);
+  EXPECT_THROW(WithPorts("a,,b:1"), Error);
+}
+
 }  // namespace
 }  // namespace polykern

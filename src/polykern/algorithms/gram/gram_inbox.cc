@@ -1,6 +1,7 @@
 #include "polykern/algorithms/gram/gram_inbox.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -37,6 +38,28 @@ void SetHalf(std::uint64_t number, std::size_t half, MaskNonce& nonce) {
   std::memcpy(nonce.data() + half * sizeof(number), &number, sizeof(number));
 }
 
+constexpr std::size_t kContributionNumbers = 8;
+
+std::array<std::uint64_t, kContributionNumbers> NumbersIn(const Contribution& each) {
+  return {each.client,         each.step,         each.releases,         each.count.samples,
+          each.count.unknowns, each.new_unknowns, HalfOf(each.nonce, 0), HalfOf(each.nonce, 1)};
+}
+
+/// From the first ones.
+template <class Integer>
+Contribution ContributionOf(std::span<const Integer> numbers) {
+  Contribution each;
+  std::size_t at = 0;
+  for (std::uint64_t* const number : {&each.client, &each.step, &each.releases, &each.count.samples,
+                                      &each.count.unknowns, &each.new_unknowns}) {
+    *number = static_cast<std::uint64_t>(numbers[at++]);
+  }
+  for (const std::size_t half : {0U, 1U}) {
+    SetHalf(static_cast<std::uint64_t>(numbers[at++]), half, each.nonce);
+  }
+  return each;
+}
+
 std::uint64_t LoadWhole(std::span<const double>& saved) {
   if (saved.size() < 2) ThrowMisfit();
   const std::uint64_t high = static_cast<std::uint32_t>(saved[0]);
@@ -66,11 +89,7 @@ void GramSum::Save(std::vector<double>& saved) const {
   }
   for (const std::int64_t sum : sums) SaveWhole(static_cast<std::uint64_t>(sum), saved);
   for (const Contribution& each : contributions) {
-    for (const std::uint64_t number :
-         {each.client, each.step, each.releases, each.count.samples, each.count.unknowns,
-          each.new_unknowns, HalfOf(each.nonce, 0), HalfOf(each.nonce, 1)}) {
-      SaveWhole(number, saved);
-    }
+    for (const std::uint64_t number : NumbersIn(each)) SaveWhole(number, saved);
   }
 }
 
@@ -87,14 +106,9 @@ GramSum GramSum::Load(std::span<const double>& saved, std::size_t numbers) {
     sum.sums.push_back(static_cast<std::int64_t>(LoadWhole(saved)));
   }
   for (std::uint64_t i = 0; i < contributions; ++i) {
-    Contribution each;
-    for (std::uint64_t* const number :
-         {&each.client, &each.step, &each.releases, &each.count.samples, &each.count.unknowns,
-          &each.new_unknowns}) {
-      *number = LoadWhole(saved);
-    }
-    for (const std::size_t half : {0U, 1U}) SetHalf(LoadWhole(saved), half, each.nonce);
-    sum.contributions.push_back(each);
+    std::array<std::uint64_t, kContributionNumbers> parts{};
+    for (std::uint64_t& number : parts) number = LoadWhole(saved);
+    sum.contributions.push_back(ContributionOf(std::span<const std::uint64_t>(parts)));
   }
   return sum;
 }
@@ -145,6 +159,54 @@ std::vector<std::span<std::int64_t>> GramInbox::Sums() {
   std::vector<std::span<std::int64_t>> all = {counts_};
   for (const std::uint32_t expert : turn_) all.push_back(Room(Slot(expert, 0)));
   return all;
+}
+
+/// The counts; then of each slot that has messages, upwards: where it is, its sums, how many
+/// contributions, and these.
+std::vector<std::int64_t> GramInbox::Pack() const {
+  std::vector<std::int64_t> packed = counts_;
+  for (std::size_t slot = 0; slot < sums_.size(); ++slot) {
+    if (counts_[kCounts * slot + kMessages] == 0) continue;
+    packed.push_back(static_cast<std::int64_t>(slot));
+    packed.insert(packed.end(), sums_[slot].begin(), sums_[slot].end());
+    packed.push_back(static_cast<std::int64_t>(contributions_[slot].size()));
+    for (const Contribution& each : contributions_[slot]) {
+      for (const std::uint64_t number : NumbersIn(each)) {
+        packed.push_back(static_cast<std::int64_t>(number));
+      }
+    }
+  }
+  return packed;
+}
+
+void GramInbox::Unpack(std::span<const std::int64_t> packed) {
+  // All of it is looked at before any of it is added.
+  struct Part {
+    std::size_t slot;
+    std::span<const std::int64_t> sums;
+    std::span<const std::int64_t> contributions;
+  };
+  std::vector<Part> parts;
+  if (packed.size() < counts_.size()) return Inbox::Unpack(packed);
+  for (auto rest = packed.subspan(counts_.size()); !rest.empty();) {
+    const auto slot = static_cast<std::uint64_t>(rest[0]);
+    if (slot >= sums_.size()) return Inbox::Unpack(packed);
+    const std::size_t numbers = grid_.NumbersOf(slot / 2);
+    if (rest.size() < numbers + 2) return Inbox::Unpack(packed);
+    const auto count = static_cast<std::uint64_t>(rest[1 + numbers]);
+    const auto behind = rest.subspan(numbers + 2);
+    if (count > behind.size() / kContributionNumbers) return Inbox::Unpack(packed);
+    parts.push_back({slot, rest.subspan(1, numbers), behind.first(count * kContributionNumbers)});
+    rest = behind.subspan(count * kContributionNumbers);
+  }
+  AddModulo(packed.first(counts_.size()), counts_);
+  for (Part& part : parts) {
+    AddModulo(part.sums, Room(part.slot));
+    for (auto& from = part.contributions; !from.empty();
+         from = from.subspan(kContributionNumbers)) {
+      contributions_[part.slot].push_back(ContributionOf(from));
+    }
+  }
 }
 
 void GramInbox::Merge(GramInbox& other) {

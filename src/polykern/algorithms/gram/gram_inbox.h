@@ -42,6 +42,8 @@ class GramInbox final : public Inbox {
   void Clear() override;
   /// Counts, and the sums of the turn, of group 0; not who sent masked ones.
   std::vector<std::span<std::int64_t>> Sums() override;
+  std::vector<std::int64_t> Pack() const override;
+  void Unpack(std::span<const std::int64_t> packed) override;
 
   void Merge(GramInbox& other);
   /// What came of an expert from a group, 0 or 1; it is no longer here.

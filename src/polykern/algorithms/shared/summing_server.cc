@@ -49,6 +49,41 @@ class SummingInbox final : public Inbox {
   /// Whoever asked for the sums sees to it that they fit (Simulation, FleetData::kMostClients).
   bool made_elsewhere() const { return made_elsewhere_; }
 
+  /// How many blocks were sent, which, what they add up to, and the losses.
+  std::vector<std::int64_t> Pack() const override {
+    std::vector<std::int64_t> packed(1);
+    for (std::size_t block = 0; block < sent_.size(); ++block) {
+      if (sent_[block] != 0) packed.push_back(static_cast<std::int64_t>(block));
+    }
+    const std::size_t blocks = packed.size() - 1;
+    packed[0] = static_cast<std::int64_t>(blocks);
+    for (std::size_t i = 1; i <= blocks; ++i) {
+      const auto at = static_cast<std::size_t>(packed[i]) * width_;
+      const auto sums = values_.units().subspan(at, width_);
+      packed.insert(packed.end(), sums.begin(), sums.end());
+    }
+    packed.insert(packed.end(), losses_.units().begin(), losses_.units().end());
+    return packed;
+  }
+  void Unpack(std::span<const std::int64_t> packed) override {
+    const std::uint64_t blocks = packed.empty() ? 0 : static_cast<std::uint64_t>(packed[0]);
+    if (packed.empty() || blocks > sent_.size() ||
+        packed.size() != 1 + blocks * (1 + width_) + losses_.size()) {
+      return Inbox::Unpack(packed);
+    }
+    const auto which = packed.subspan(1, blocks);
+    for (const std::int64_t block : which) {
+      if (static_cast<std::uint64_t>(block) >= sent_.size()) return Inbox::Unpack(packed);
+    }
+    auto from = packed.subspan(1 + blocks);
+    for (const std::int64_t block : which) {
+      sent_[static_cast<std::size_t>(block)] = 1;
+      AddTo(values_.units().subspan(static_cast<std::size_t>(block) * width_, width_), from);
+      from = from.subspan(width_);
+    }
+    AddTo(losses_.units(), from);
+  }
+
   void Merge(const SummingInbox& other) {
     values_.Merge(other.values_);
     for (std::size_t block = 0; block < sent_.size(); ++block) sent_[block] |= other.sent_[block];
@@ -69,6 +104,13 @@ class SummingInbox final : public Inbox {
  private:
   static double UnitOf(const ModelShape& shape) {
     return shape.ring.bits > 0 ? shape.ring.unit : ExactSum::kUnit;
+  }
+  /// Modulo 2^64: they may be sealed.
+  static void AddTo(std::span<std::int64_t> sums, std::span<const std::int64_t> more) {
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[i]) +
+                                          static_cast<std::uint64_t>(more[i]));
+    }
   }
   void AddIntegers(const Updates& updates) {
     for (std::size_t c = 0; c < updates.size(); ++c) {

@@ -277,5 +277,45 @@ TEST(SummingServerOfIntegers, AddsThemInTheirRingAndUnit) {
   }
 }
 
+TEST_F(SummingServer, GivesTheSameBitsWhoeverAddedUp) {
+  const ModelShape shape{.blocks = 3,
+                         .width = 2,
+                         .blocks_per_update = 2,
+                         .losses_per_update = 2,
+                         .loss_per_block = false};
+  const auto model_of = [&](bool apart) {
+    const auto made = NewSummingServer(shape, {.weights = 2, .weight_rate = 1});
+    std::vector<std::unique_ptr<Inbox>> here;
+    here.push_back(made->NewInbox());
+    for (std::uint64_t client = 0; client < 4; ++client) {
+      Updates updates = From(client, {0, client % 2 == 0 ? 2U : 0U}, {0.1F, 0.2F, 0.3F, 0.4F});
+      if (client % 2 != 0) updates = From(client, {0}, {0.7F, -0.1F});
+      updates.losses = {0.25F * static_cast<float>(client), 0.5F};
+      const auto elsewhere = made->NewInbox();
+      (apart ? *elsewhere : *here[0]).Add(updates);
+      if (apart) here[0]->Unpack(elsewhere->Pack());
+    }
+    made->Commit(here, 4);
+    return std::pair(made->broadcast().model, made->broadcast().weights);
+  };
+  EXPECT_EQ(model_of(true), model_of(false));
+}
+
+TEST_F(SummingServer, RefusesSumsThatDoNotFit) {
+  inboxes[0]->Add(From(0, {1}, {1, 2}));
+  const std::vector<std::int64_t> good = server->NewInbox()->Pack();
+  for (const std::vector<std::int64_t>& bad : {std::vector<std::int64_t>{},
+                                               {4, 0, 1, 2, 3},
+                                               {-1},
+                                               {1, 3, 5, 5},
+                                               {1, -1, 5, 5},
+                                               {1, 0, 5}}) {
+    EXPECT_THROW(inboxes[0]->Unpack(bad), Error);
+  }
+  inboxes[0]->Unpack(good);
+  server->Commit(inboxes, 1);
+  EXPECT_THAT(model(), ElementsAre(0, 0, -1, -2, 0, 0));
+}
+
 }  // namespace
 }  // namespace polykern

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/random.h"
 

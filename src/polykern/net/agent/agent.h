@@ -16,7 +16,9 @@ namespace polykern {
 
 /// How an agent reaches its server.
 struct LinkOptions {
-  std::string server = "127.0.0.1:7433";  ///< HOST:PORT
+  /// HOST:PORT; or several, parted by commas, where several front ends serve the federation: each
+  /// agent begins with another one, and goes to the next when one is away.
+  std::string server = "127.0.0.1:7433";
   std::string certificates = {};  ///< folder with ca.crt, client.crt, client.key (`pki issue`)
   bool insecure = false;          ///< no certificates; the server must be insecure, too
   std::string name = {};          ///< insecure: who this is

@@ -9,10 +9,12 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <sys/random.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/address.h"
 #include "polykern/net/ending.h"
 #include "polykern/net/pki/certificates.h"
 #include "polykern/net/pki/client_identity.h"
@@ -73,7 +75,12 @@ std::string RefusalIn(const Ending& ending) {
 class SocketLink final : public AgentLink, private ClientStream::Handler {
  public:
   SocketLink(const LinkOptions& options, AgentLink::Handler& handler)
-      : options_(options), handler_(handler), identity_(ReadLinkIdentity(options)) {
+      : options_(options),
+        handler_(handler),
+        servers_(ServersIn(options.server)),
+        server_(static_cast<std::size_t>(
+            RandomBetween(milliseconds(0), milliseconds(servers_.size())).count())),
+        identity_(ReadLinkIdentity(options)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
 
@@ -89,6 +96,7 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
  private:
   void Run(const std::stop_token& stop) {
     milliseconds wait = options_.first_wait;
+    std::size_t away = 0;  // servers in a row, each another one
     while (!stop.stop_requested()) {
       const std::string unread = ReadCertificates();
       const Ending ending = Connect(stop);
@@ -99,6 +107,10 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
           ending.kind != Ending::Kind::kBroken) {
         wait = options_.first_wait;
       }
+      server_ = (server_ + 1) % servers_.size();
+      away = greeted_ ? 0 : away + 1;
+      if (!next.refused && away > 0 && away < servers_.size()) continue;
+      away = 0;
       milliseconds pause = RandomBetween(next.earliest, next.latest);
       if (next.refused) {
         pause = RandomBetween(options_.refused_wait / 2, options_.refused_wait);
@@ -140,7 +152,7 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
   /// One connection from beginning to end.
   Ending Connect(const std::stop_token& stop) {
     ClientStream stream(loop_,
-                        {.server = options_.server,
+                        {.server = servers_[server_],
                          .tls = identity_.tls,
                          .name = options_.insecure ? options_.name : "",
                          .keepalive = options_.keepalive},
@@ -172,9 +184,11 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
 
   const LinkOptions options_;
   AgentLink::Handler& handler_;
-  LinkIdentity identity_;  // the thread's alone, once it runs
-  bool greeted_ = false;   // the stream's while it lives, then the thread's: was anything of use?
-  std::mutex mutex_;       // for what follows
+  const std::vector<std::string> servers_;
+  std::size_t server_;  // the thread's alone, once it runs, as what follows: which of them
+  LinkIdentity identity_;
+  bool greeted_ = false;  // the stream's while it lives, then the thread's: was anything of use?
+  std::mutex mutex_;      // for what follows
   std::condition_variable_any changed_;
   ClientStream* stream_ = nullptr;
   std::optional<Ending> ending_;  // of the stream that ended

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "polykern/core/error.h"
+#include "polykern/net/address.h"
 #include "polykern/net/load/load_client_internal.h"
 
 namespace polykern {
@@ -13,10 +14,11 @@ Load::Load(const LoadOptions& options)
     : options_(options), shared_(std::make_unique<LoadShared>()), loop_(std::make_unique<Loop>()) {
   const std::size_t count = options_.identities.size();
   try {
+    const std::vector<std::string> servers = ServersIn(options_.server);
     // Each device reads its own key; here that would take longer than all handshakes.
     for (const ClientIdentity& identity : options_.identities) {
-      clients_.push_back(
-          std::make_unique<LoadClient>(*loop_, options_.server, identity, options_.seed, *shared_));
+      clients_.push_back(std::make_unique<LoadClient>(
+          *loop_, servers[clients_.size() % servers.size()], identity, options_.seed, *shared_));
     }
     const auto began = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < count; ++k) {

@@ -18,7 +18,7 @@ class Loop;
 struct LoadShared;
 
 struct LoadOptions {
-  std::string server = "127.0.0.1:7433";        ///< HOST:PORT
+  std::string server = "127.0.0.1:7433";        ///< HOST:PORT; several: clients take turns
   std::vector<ClientIdentity> identities = {};  ///< as many clients, each another name
   std::size_t connecting = 64;                  ///< at once, at most
   std::chrono::milliseconds patience{60'000};   ///< without any progress, before giving up

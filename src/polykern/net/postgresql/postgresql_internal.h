@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <libpq-fe.h>
 
@@ -35,10 +37,26 @@ struct Value {
   std::optional<std::span<const std::byte>> bytes = {};
 };
 
+/// {1,2,3}: what unnest($1::bigint[]) makes rows of.
+template <typename Items, typename Number>
+std::string ArrayOf(const Items& items, const Number& number) {
+  std::string text = "{";
+  for (const auto& item : items) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(number(item));
+  }
+  return text + '}';
+}
+
+inline std::string NumbersOf(const std::vector<std::uint64_t>& numbers) {
+  return ArrayOf(numbers, [](std::uint64_t number) { return number; });
+}
+
 /// What a statement gave: rows of bytes in PostgreSQL's binary form.
 class Rows {
  public:
   explicit Rows(PGresult* result) : result_(result, &PQclear) {}
+  const PGresult* get() const { return result_.get(); }
 
   std::size_t size() const { return static_cast<std::size_t>(PQntuples(result_.get())); }
   bool empty() const { return size() == 0; }
@@ -74,17 +92,29 @@ class Rows {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
+/// The database is away: nobody knows whether what was asked for last has happened. The connection
+/// is of no use any more.
+class DatabaseAway : public Error {
+ public:
+  using Error::Error;
+};
+
 /// libpq with an owner and exceptions. Failures throw Error, or DiskFull, with the database's name.
+/// One thread at a time.
 class Connection {
  public:
-  /// What follows postgresql: in a URL.
-  explicit Connection(const std::string& place);
+  /// Longest times to wait for an answer.
+  static constexpr std::chrono::milliseconds kForEver{-1};
+
+  /// What follows postgresql: in a URL. Throws Error if there is no connection in ten seconds.
+  /// `patience`: a database that leaves a statement unanswered for longer is away.
+  explicit Connection(const std::string& place, std::chrono::milliseconds patience = kForEver);
 
   /// Host and database, without the password that a URL may hold.
   const std::string& name() const { return name_; }
 
   /// Any number of statements.
-  void Run(const char* sql) { Judge(PQexec(handle_.get(), sql)); }
+  void Run(const char* sql) { Judge(PQsendQuery(handle_.get(), sql)); }
   /// One statement.
   Rows Run(const char* sql, std::initializer_list<Value> values);
   /// The one number that a query gives.
@@ -93,13 +123,25 @@ class Connection {
     return rows.empty() ? 0 : rows.Integer(0, 0);
   }
 
+  /// What others have said on a channel that this one listens to, waiting so long for it.
+  std::vector<std::string> Notifications(std::chrono::milliseconds longest);
+
  private:
-  Rows Judge(PGresult* result) const;
+  /// The last result of what was sent; throws if one of them is bad.
+  Rows Judge(int sent);
+  PGresult* NextResult();
+  void CheckResult(const PGresult* result) const;
+  void Flush();
+  /// True: the socket has one of these events, as poll knows them.
+  bool Wait(short events, std::chrono::milliseconds longest) const;
+  [[noreturn]] void ThrowSilent() const;
+  [[noreturn]] void ThrowAway(const std::string& why) const;
   /// The first line of what the database says.
   std::string Words() const;
 
   std::unique_ptr<PGconn, decltype(&PQfinish)> handle_;
   std::string name_;
+  std::chrono::milliseconds patience_;
 };
 
 /// All or nothing: undone unless committed. A reader's is of one moment.

@@ -27,11 +27,18 @@ std::string NotAClient(const std::string& name) {
   return "'" + name + "' is not a client of this federation; see `polykern client list`";
 }
 
+std::string IsConnected(const std::string& name) {
+  return "'" + name + "' is connected: stop its agent, or revoke its certificate with `polykern " +
+         "pki revoke " + name + "`, and then forget it";
+}
+
 void ForgetClient(Store& store, const std::string& name) {
   const StoreContents contents = store.Contents();
   if (FromTexts(contents.configuration).options.masking == Masking::kPairwise) {
     throw Error(kNeverForgotten);
   }
+  const auto found = std::ranges::find(contents.clients, name, &StoredClient::name);
+  if (found != contents.clients.end() && found->connected) throw Error(IsConnected(name));
   ChangeNote(store, contents, name, [](ClientNote& note) { note.forgotten = true; });
 }
 

@@ -6,10 +6,10 @@
 
 namespace polykern {
 
-/// What an operator may note of a client in a store that no server is using; Rounds does the same
-/// where one is. Both throw Error, and change nothing, if there is no such client.
+/// What an operator may note of a client in a store that no server has for itself; Rounds does the
+/// same where one has. Both throw Error, and change nothing, if there is no such client.
 
-/// It left for good. Throws Error, too, where masks need everybody.
+/// It left for good. Throws Error, too, where masks need everybody, and if it is connected.
 void ForgetClient(Store& store, const std::string& name);
 /// What its operator calls it; empty: nothing.
 void LabelClient(Store& store, const std::string& name, const std::string& label);
@@ -17,6 +17,7 @@ void LabelClient(Store& store, const std::string& name, const std::string& label
 // In words, for both.
 
 std::string NotAClient(const std::string& name);
+std::string IsConnected(const std::string& name);
 inline constexpr const char* kNeverForgotten =
     "pairwise masks need every client, so none can be forgotten; begin with a new store without it";
 

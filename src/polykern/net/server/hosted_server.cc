@@ -5,6 +5,8 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration_texts.h"
+#include "polykern/net/front/front.h"
+#include "polykern/net/front/postgresql_front.h"
 #include "polykern/net/helper/helper_opener.h"
 #include "polykern/net/server/control.h"
 #include "polykern/net/server/pairwise_opener.h"
@@ -15,10 +17,55 @@
 namespace polykern {
 namespace {
 
-RoundsOptions With(RoundsOptions options, RoundsObserver& observer, ReleaseOpener* opener) {
+RoundsOptions With(RoundsOptions options, RoundsObserver& observer, ReleaseOpener* opener,
+                   Front* front) {
   options.observer = &observer;
   options.opener = opener;
+  options.front = front;
   return options;
+}
+
+constexpr std::string_view kDatabase = "postgresql:";
+
+/// Why a federation has one server, also where others could reach its store; empty: it may have
+/// any number of front ends.
+std::string WhyAlone(const HostedServerOptions& options) {
+  const FederationConfiguration& federation = options.federation;
+  if (TraitsOf(federation.algorithm).needs_single_messages) {
+    return federation.algorithm +
+           " needs every client's message by itself, so its federations have one front end";
+  }
+  if (federation.learn_ranges > 0) return "there is one front end until ranges are learnt";
+  if (federation.options.masking == Masking::kPairwise) {
+    return "federations with " + OptionName("masking", "pairwise") + " have one front end";
+  }
+  return {};
+}
+
+std::uint64_t FrontNumber(const HostedServerOptions& options) {
+  if (!options.store.starts_with(kDatabase) || !WhyAlone(options).empty()) return 0;
+  return NewFrontNumber();
+}
+
+std::unique_ptr<Store> OpenFor(const HostedServerOptions& options, std::uint64_t front) {
+  const StoreConfiguration texts = ToTexts(options.federation);
+  if (front != 0) {
+    return JoinFronts({.place = options.store.substr(kDatabase.size()), .number = front}, texts);
+  }
+  try {
+    return OpenStore(options.store, texts);
+  } catch (const StoreInUse& error) {
+    const std::string why = options.store.starts_with(kDatabase) ? WhyAlone(options) : "";
+    throw Error(error.marked() + (why.empty() ? "" : ": " + why));
+  }
+}
+
+std::unique_ptr<StepEnder> NewEnder(const HostedServerOptions& options, std::uint64_t front,
+                                    const Algorithm& algorithm, const RoundsOptions& rounds) {
+  if (front == 0) return nullptr;
+  return std::make_unique<StepEnder>(
+      StepEnderOptions{.place = options.store.substr(kDatabase.size()), .front = front}, algorithm,
+      rounds);
 }
 
 /// What follows from the federation need not be said again: its clients, how many must be in a sum,
@@ -135,13 +182,18 @@ HostedServer::HostedServer(const HostedServerOptions& options)
     : options_(Named(options)),
       began_(std::chrono::steady_clock::now()),
       algorithm_(MakeAlgorithm(options.federation, options_.rounds.roster.size())),
+      front_number_(FrontNumber(options)),
       store_((CheckListen(options.server), CheckWeb(options),
               CheckPrivacy(options_, TermsOf(options, *algorithm_)),
-              OpenStore(options.store, ToTexts(options.federation)))),
+              OpenFor(options, front_number_))),
       log_(options.log),
       opener_(NewOpener(options, algorithm_->shape(), TermsOf(options, *algorithm_))),
-      rounds_(*algorithm_, *store_, With(options_.rounds, log_, opener_.get())),
+      rounds_(*algorithm_, *store_,
+              With(options_.rounds, log_, opener_.get(), dynamic_cast<Front*>(store_.get()))),
+      ender_(NewEnder(options, front_number_, *algorithm_,
+                      With(options_.rounds, log_, opener_.get(), nullptr))),
       server_(options.server, algorithm_->shape(), rounds_) {
+  rounds_.SetAddress(server_.address());
   if (!options.metrics.empty()) metrics_.emplace(options.metrics, [this] { return View(); });
   if (!options.web.listen.empty()) {
     web_.emplace(options.web, options.server.certificates, options.server.keys,
@@ -167,7 +219,9 @@ HostedServer::~HostedServer() {
 void HostedServer::Change(const RoundsOptions& options) {
   HostedServerOptions changed = options_;
   changed.rounds = options;
-  rounds_.Change(Named(std::move(changed)).rounds, std::chrono::steady_clock::now());
+  changed = Named(std::move(changed));
+  rounds_.Change(changed.rounds, std::chrono::steady_clock::now());
+  if (ender_ != nullptr) ender_->Change(changed.rounds);
 }
 
 ServerView HostedServer::View() const {
@@ -177,6 +231,10 @@ ServerView HostedServer::View() const {
   view.uptime_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   view.rounds = rounds_.status();
+  if (ender_ != nullptr) {
+    if (!view.rounds.failure) view.rounds.failure = ender_->failure();
+    if (view.rounds.trouble.empty()) view.rounds.trouble = ender_->trouble();
+  }
   view.traffic = server_.traffic();
   view.certificate_expires = server_.expires();
   view.step_times = log_.step_times();

@@ -8,6 +8,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/core/error.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/front/step_ender.h"
 #include "polykern/net/server/metrics_server.h"
 #include "polykern/net/server/release_opener.h"
 #include "polykern/net/server/rounds.h"
@@ -60,10 +61,12 @@ class HostedServer {
   const HostedServerOptions options_;
   const std::chrono::steady_clock::time_point began_;
   const std::unique_ptr<Algorithm> algorithm_;
-  const std::unique_ptr<Store> store_;
+  const std::uint64_t front_number_;    // 0: it is the only server
+  const std::unique_ptr<Store> store_;  // a Front if it is not
   ServerLog log_;
   const std::unique_ptr<ReleaseOpener> opener_;  // null: sums are neither masked nor noisy
   Rounds rounds_;
+  const std::unique_ptr<StepEnder> ender_;  // null: the rounds end steps
   const FederationServer server_;
   std::optional<MetricsServer> metrics_;
   std::optional<WebServer> web_;

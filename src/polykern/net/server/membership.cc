@@ -16,6 +16,10 @@ Membership::Membership(const RoundsOptions& options, std::span<const StoredClien
     SetGone(members_.size() - 1, client.note.forgotten);
   }
   MarkStored(stored.size());
+  if (options.front != nullptr) {
+    roster_.insert(options.roster.begin(), options.roster.end());
+    return;
+  }
   for (const std::string& name : options.roster) {
     if (!Find(name)) Enrol(name);
   }
@@ -31,17 +35,18 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   using Kind = Ending::Kind;
   const auto known = Find(name);
   if (IsBanned(name, now)) return Ending{Kind::kBusy, kBanned};
-  if (!known && !options_.roster.empty()) {
+  if (!known && !options_.roster.empty() && !roster_.contains(name)) {
     return Ending{Kind::kRefused, "'" + name + "' is not a client of this federation"};
   }
-  if (!known && members_.size() - gone_ >= options_.most_clients) {
+  const bool alone = options_.front == nullptr;  // else there is room as all of them know it
+  if (alone && !known && members_.size() - gone_ >= options_.most_clients) {
     return Ending{Kind::kBusy, "the federation has no room for another client"};
   }
   const bool replaces = known && members_[*known].session;
   if (!replaces && connected_ >= options_.most_connected) {
     return Ending{Kind::kBusy, "the server is full"};
   }
-  if (!known && !options_.asynchronous && options_.quorum.all() &&
+  if (alone && !known && !options_.asynchronous && options_.quorum.all() &&
       expected() + 1 > options_.most_connected) {
     return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
   }
@@ -50,7 +55,7 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
 
 std::uint64_t Membership::Enrol(const std::string& name) {
   const std::uint64_t number = members_.size();
-  members_.push_back({.name = name});
+  members_.push_back({.name = name, .number = number});
   numbers_.emplace(name, number);
   if (IsAbsent(members_.back())) ++absent_;
   return number;
@@ -156,12 +161,29 @@ void Membership::ForgetAnswer(Member& member) {
   if (!absent && IsAbsent(member)) ++absent_;
 }
 
+void Membership::Settle(std::uint64_t number, std::uint64_t next_step) {
+  Member& member = members_[number];
+  const bool was_absent = IsAbsent(member);
+  const bool waited = member.session && IsWaitedFor(member);
+  if (std::exchange(member.counted, false)) --answering_;
+  member.next_step = next_step;
+  absent_ += static_cast<std::size_t>(IsAbsent(member));
+  absent_ -= static_cast<std::size_t>(was_absent);
+  unanswered_ += static_cast<std::size_t>(member.session && IsWaitedFor(member));
+  unanswered_ -= static_cast<std::size_t>(waited);
+}
+
+std::size_t Membership::newcomers() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      members_, [](const Member& member) { return member.session && !member.known; }));
+}
+
 std::vector<Rejections> Membership::EndCollecting() {
   std::vector<Rejections> rejected;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     ForgetAnswer(members_[k]);
     const std::uint64_t count = std::exchange(members_[k].rejected, 0);
-    if (count > 0) rejected.push_back({k, count});
+    if (count > 0) rejected.push_back({members_[k].number, count});
   }
   answering_ = 0;
   return rejected;
@@ -192,18 +214,12 @@ bool Membership::IsAbsent(const Member& member) const {
          (member.gone || (options_.roster.empty() && member.next_step == 0));
 }
 
-std::uint64_t Membership::least() const {
-  const std::size_t named = options_.roster.size();
-  return named > 0 ? std::min<std::uint64_t>(options_.least_clients, named)
-                   : options_.least_clients;
-}
-
 std::uint64_t Membership::needed() const {
   const Quorum& quorum = options_.quorum;
-  if (options_.asynchronous) return 1;
-  if (quorum.count > 0) return quorum.count;
-  if (needs_share()) return std::max(quorum.Of(there()), least());
-  return (quorum == Quorum{} ? Quorum::All() : quorum).Of(expected());
+  if (learns_ranges_ && quorum.count == 0 && !options_.asynchronous) {
+    return (quorum == Quorum{} ? Quorum::All() : quorum).Of(expected());
+  }
+  return options_.Needed(there(), expected());
 }
 
 void Membership::Describe(RoundsStatus& status) const {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "polykern/net/server/links.h"
@@ -25,8 +26,10 @@ struct Strikes {
 /// A client of a federation, connected or not.
 struct Member {
   std::string name;
-  bool stored = false;                 ///< its enrolment is on the disk
-  std::uint64_t next_step = 0;         ///< after the last one it answered
+  std::uint64_t number = 0;     ///< in the federation: its place here, if there is one server
+  bool stored = false;          ///< its enrolment is on the disk; one of several front ends:
+                                ///< and others know that it is here
+  std::uint64_t next_step = 0;  ///< after the last one it answered
   std::uint64_t stored_next_step = 0;  ///< the same of those on the disk
   std::uint64_t rejected = 0;          ///< updates, since the last step
   Strikes strikes = {};
@@ -36,6 +39,7 @@ struct Member {
   std::optional<SessionId> session = {};  ///< its connection
   ClientReport report = {};
   std::string program = {};  ///< Hello::program
+  bool known = false;        ///< at one of several front ends: it has answered before
   bool clips = false;        ///< it has told of labels outside their range
   /// It was forgotten, or no certificate lets it in: not waited for, until it connects.
   bool gone = false;
@@ -46,8 +50,8 @@ struct Member {
 /// to answer the open step and who has. One thread at a time.
 class Membership {
  public:
-  /// The clients of a store, whose newest step this is, and those of the roster after them. The
-  /// options must outlive it.
+  /// The clients of a store, whose newest step this is, and those of the roster after them; at one
+  /// of several front ends only those that come here. The options must outlive it.
   Membership(const RoundsOptions& options, std::span<const StoredClient> stored,
              std::uint64_t step);
 
@@ -91,6 +95,15 @@ class Membership {
   /// Nobody is left who could answer the open step.
   bool IsComplete() const { return unanswered_ == 0 || answering_ == members_.size(); }
 
+  /// What other front ends know of a client: the open step, or an earlier one, is the next that it
+  /// answers. Nothing of it waits here.
+  void Settle(std::uint64_t number, std::uint64_t next_step);
+  std::size_t connected() const { return connected_; }
+  /// Connected clients whose answers are waited for.
+  std::size_t waiting() const { return unanswered_; }
+  /// Connected clients that have never answered.
+  std::size_t newcomers() const;
+
   /// The open step takes no more answers; what was rejected since the one before.
   std::vector<Rejections> EndCollecting();
   /// The step is on the disk, with these updates, and the next one is open.
@@ -110,14 +123,14 @@ class Membership {
   std::size_t expected() const { return members_.size() - absent_; }
   /// Whoever a share is of.
   std::size_t there() const { return answering_ + unanswered_; }
-  std::uint64_t least() const;
   bool needs_share() const {
     return !options_.quorum.all() && options_.quorum.count == 0 && !learns_ranges_;
   }
   std::uint64_t needed() const;
 
   const RoundsOptions& options_;
-  std::vector<Member> members_;  // by number
+  std::unordered_set<std::string> roster_;  // at one of several front ends: who may come
+  std::vector<Member> members_;             // by number
   std::unordered_map<std::string, std::uint64_t> numbers_;
   std::unordered_map<std::string, Strikes>
       strangers_;           // who have a certificate, and are no members

@@ -1,9 +1,46 @@
 #include "polykern/net/server/release_opener.h"
 
+#include <sstream>
+
 #include "polykern/core/error.h"
 #include "polykern/net/mask_key_wire.h"
 
 namespace polykern {
+
+std::string NewsOfNoise(const ReleaseOpener& opener) {
+  const auto noise = opener.status().noise;
+  if (!noise) return {};
+  std::ostringstream said;
+  said << noise->releases << " of " << noise->releases + noise->releases_left
+       << " noisy sums so far; epsilon " << noise->spent << " of " << noise->epsilon << " is spent";
+  if (noise->releases_left == 0) said << ", and the model stays as it is";
+  return said.str();
+}
+
+std::vector<double> WithOpener(std::vector<double> state, const ReleaseOpener* opener) {
+  if (opener == nullptr) return state;
+  const std::vector<double> kept = opener->Save();
+  if (kept.empty()) return state;
+  state.insert(state.end(), kept.begin(), kept.end());
+  state.push_back(static_cast<double>(kept.size()));
+  return state;
+}
+
+std::span<const double> WithoutOpener(std::span<const double> state, const ReleaseOpener* opener) {
+  if (opener == nullptr || opener->Save().empty()) return state;
+  const double kept = state.empty() ? -1 : state.back();
+  if (!(kept >= 0 && kept < static_cast<double>(state.size()))) {
+    throw Error("a saved state does not fit: it was made with other settings");
+  }
+  return state.first(state.size() - 1 - static_cast<std::size_t>(kept));
+}
+
+std::span<const double> GiveOpener(std::span<const double> state, ReleaseOpener* opener) {
+  const auto own = WithoutOpener(state, opener);
+  if (own.size() < state.size())
+    opener->Load(state.subspan(own.size(), state.size() - own.size() - 1));
+  return own;
+}
 
 SignedMaskKey ReadClientKey(const std::string& client, const std::string& mask_key,
                             Admission& door) {

@@ -61,6 +61,17 @@ class ReleaseOpener {
   virtual std::string Open(Release& release, std::span<const std::string> clients) = 0;
 };
 
+/// For the log, after sums were released: what their noise has cost so far. Empty: they have none.
+std::string NewsOfNoise(const ReleaseOpener& opener);
+
+/// A server's state is the coordinator's, and behind it what the opener keeps, with its size. The
+/// opener may be null.
+std::vector<double> WithOpener(std::vector<double> state, const ReleaseOpener* opener);
+/// The coordinator's part. Throws Error if there cannot be one.
+std::span<const double> WithoutOpener(std::span<const double> state, const ReleaseOpener* opener);
+/// The same, and the opener gets its own. Throws Error if it does not fit.
+std::span<const double> GiveOpener(std::span<const double> state, ReleaseOpener* opener);
+
 /// What a client has said of its own key, proven. Throws Error, in words for the client, if it has
 /// none or it is not good.
 SignedMaskKey ReadClientKey(const std::string& client, const std::string& mask_key,

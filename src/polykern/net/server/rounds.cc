@@ -5,6 +5,7 @@
 #include "polykern/core/error.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/release_opener.h"
+#include "polykern/net/server/rounds_shared_internal.h"
 
 namespace polykern {
 namespace {
@@ -16,19 +17,6 @@ void CheckNumber(const RoundsOptions& options, const Algorithm& algorithm) {
   throw Error(std::to_string(most) + " clients are too many for sums that stay exact: at most " +
               std::to_string(algorithm.most_clients()) + "; lower " + OptionName("max_clients") +
               " or " + OptionName("most_samples"));
-}
-
-/// The coordinator's part of a server's state; the opener gets its own, which is behind it with its
-/// size.
-std::span<const double> GiveOpener(ReleaseOpener* opener, std::span<const double> state) {
-  if (opener == nullptr || opener->Save().empty()) return state;
-  const double kept = state.empty() ? -1 : state.back();
-  if (!(kept >= 0 && kept < static_cast<double>(state.size()))) {
-    throw Error("a saved state does not fit: it was made with other settings");
-  }
-  const auto size = static_cast<std::size_t>(kept);
-  opener->Load(state.subspan(state.size() - 1 - size, size));
-  return state.first(state.size() - 1 - size);
 }
 
 Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsOptions& options,
@@ -44,7 +32,11 @@ Coordinator Resume(const Algorithm& algorithm, const Store& store, const RoundsO
   std::vector<std::uint64_t> next_steps;
   for (const StoredClient& client : contents.clients) next_steps.push_back(client.next_step);
   if (const auto& newest = contents.newest) {
-    coordinator.Load(newest->steps, GiveOpener(options.opener, newest->state), next_steps);
+    // Of several front ends the one that ends steps opens sums.
+    coordinator.Load(newest->steps,
+                     options.front == nullptr ? GiveOpener(newest->state, options.opener)
+                                              : WithoutOpener(newest->state, options.opener),
+                     next_steps);
   }
   return coordinator;
 }
@@ -75,9 +67,16 @@ Rounds::Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& op
       published_(algorithm.shape(), contents.configuration, options.steps,
                  coordinator_.broadcast()),
       ranges_(RangesToLearn(options, contents.configuration)),
-      members_(options_, contents.clients, published_.step()),
+      members_(
+          options_,
+          options.front == nullptr ? std::span(contents.clients) : std::span<const StoredClient>(),
+          published_.step()),
       keeps_samples_(algorithm.kept_samples() > 0),
       no_helper_key_(LacksKey()) {
+  if (options.front != nullptr) {
+    BeginSharing(store);
+    return;
+  }
   if (ranges_) members_.LearnRanges();
   if (!coordinator_.releases().empty()) {  // it was stopped before their masks were off
     phase_ = Phase::kOpening;
@@ -103,6 +102,7 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
   std::optional<Ending> refusal = PublishedModel::Refusal(hello.version);
   if (!refusal) refusal = unmasked;
   if (!refusal) refusal = members_.Refusal(name, now);
+  if (!refusal && shared_ != nullptr) refusal = AwayRefusal();
   if (refusal) {
     ++counts_.refused;
     Log(name, "refused", refusal->reason);
@@ -110,16 +110,20 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
     return session;
   }
   Log(name, "joined", "at step " + std::to_string(published_.step()));
-  if (hello.next_step > published_.step() + 1) {
+  // Another front end may have heard of a step before this one.
+  const std::uint64_t known = published_.step() + (shared_ != nullptr ? 1 : 0);
+  if (hello.next_step > known + 1) {
     ahead_ = std::max(ahead_, hello.next_step);
     Log(name, "ahead", StoreIsBehind(hello.next_step, published_.step()));
   }
   auto number = members_.Find(name);
   if (!number) {
     number = members_.Enrol(name);
-    coordinator_.AddClients(1);
-    writer_.Enrol(name);
-    has_work_ = true;
+    if (shared_ == nullptr) {
+      coordinator_.AddClients(1);
+      writer_.Enrol(name);
+      has_work_ = true;
+    }
   }
   if (const auto& earlier = members_[*number].session) {
     End(*links_.Find(*earlier), {Ending::Kind::kReplaced, "a newer connection took its place"});
@@ -131,6 +135,7 @@ SessionId Rounds::Join(const std::string& name, const Hello& hello, std::shared_
   }
   link.client = number;
   links_.Wake(link);
+  if (shared_ != nullptr) Claim(*number, hello.mask_key);
   return session;
 }
 
@@ -148,8 +153,8 @@ void Rounds::Receive(SessionId session, Updates updates, Time now) {
     // Then nobody has anything to send before the step is written, and its last sender's thread is
     // as good as the writer's. It tells the others sooner: a transport's own threads send faster.
     // But it must not wait for masks to come off.
-    complete = !options_.uses_late() && options_.opener == nullptr && members_.IsComplete() &&
-               IsStepDue(now);
+    complete = !options_.uses_late() && options_.opener == nullptr && shared_ == nullptr &&
+               members_.IsComplete() && IsStepDue(now);
     if (!complete) SignalIfDue(now);
   }
   if (complete) Commit(now);
@@ -180,7 +185,10 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
   if (!dropped && published_.finished()) {
     throw BrokenRule(Rule::kEnded, "the federation has ended");
   }
-  updates.clients.assign(1, number);
+  if (shared_ != nullptr && !members_[number].stored) {
+    throw BrokenRule(Rule::kStep, "an update came before the welcome");
+  }
+  updates.clients.assign(1, members_[number].number);
   if (!dropped && !duplicate) coordinator_.Receive(updates);
   link.Answered(step);
   if (dropped) {
@@ -190,7 +198,7 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
     ++counts_.duplicates;
   } else {
     members_.Count(number, step);
-    if (counted_.empty()) first_answer_ = now;
+    if (IsFirstAnswer()) first_answer_ = now;
     counted_.push_back({number, step});
     ++counts_.accepted;
     if (late) ++counts_.used_late;
@@ -206,7 +214,7 @@ void Rounds::NoteClipped(Member& member, std::uint64_t labels) {
 }
 
 void Rounds::End(Link& link, const Ending& ending) {
-  if (link.client) members_.Disconnect(*link.client);
+  if (link.client) Disconnect(*link.client);
   if (ending.kind == Ending::Kind::kBusy) {
     link.replies.push_back(Encode(options_.RetryWindow(ending.reason)));
   }
@@ -225,7 +233,7 @@ void Rounds::Leave(SessionId session, Time now) {
   if (link == nullptr) return;
   if (link->client) {
     Log(members_[*link->client].name, "left", "");
-    members_.Disconnect(*link->client);
+    Disconnect(*link->client);
   }
   links_.Close(session);
   SignalIfDue(now);
@@ -249,7 +257,7 @@ Outgoing Rounds::Take(SessionId session) {
     if (!MayWelcome(member)) return {};
     link->welcomed = true;
     link->sent = published_.step();
-    return sent(published_.WelcomeTo(*link->client, member.stored_next_step, options_.uses_late(),
+    return sent(published_.WelcomeTo(member.number, member.stored_next_step, options_.uses_late(),
                                      ranges_ && ranges_->Has(*link->client),
                                      options_.opener ? options_.opener->ClientsNeed() : ""));
   }
@@ -268,6 +276,7 @@ Outgoing Rounds::Take(SessionId session) {
 /// Late updates count towards the quorum: whoever sent one waits for this step, and nobody else
 /// may be left to answer it.
 bool Rounds::IsStepDue(Time now) const {
+  if (shared_ != nullptr) return HasToExchange(now);
   if (phase_ != Phase::kCollecting || counts_.failure) return false;
   if (ranges_ ? ranges_->size() == 0 : counted_.empty()) return false;
   if (options_.asynchronous) return true;
@@ -296,7 +305,8 @@ void Rounds::Commit(Time now) {
   if (committing_) return;
   committing_ = true;
   WelcomeThoseWhoWait();
-  for (;;) {
+  if (shared_ != nullptr) ExchangeAll(locked, now);
+  while (shared_ == nullptr) {
     if (IsOverdue(now)) members_.StopWaiting();
     if (IsStepDue(now)) EndStep();
     if (!writer_.Due(now)) {
@@ -384,6 +394,7 @@ RoundsStatus Rounds::status() const {
   status.learns_ranges = ranges_.has_value();
   status.answered = ranges_ ? ranges_->size() : counted_.size();
   members_.Describe(status);
+  if (shared_ != nullptr) DescribeFronts(status);
   if (status.trouble.empty() && ahead_ > status.step + 1) {
     status.trouble = StoreIsBehind(ahead_, status.step);
   }

@@ -15,6 +15,7 @@
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/federation/coordinator.h"
+#include "polykern/net/front/front.h"
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/server/links.h"
 #include "polykern/net/server/membership.h"
@@ -48,6 +49,7 @@ class Rounds {
   /// meanwhile. Throws Error if the store does not fit, or the algorithm cannot do what the options
   /// want.
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options);
+  ~Rounds();
 
   /// A client whose identity is proven. An earlier connection of the same client is ended. A
   /// refusal is a session as well: Take says so.
@@ -105,6 +107,8 @@ class Rounds {
 
   /// What a client is told for whom there is no room.
   Busy RetryWindow(const std::string& reason) const;
+  /// By which other front ends know this one.
+  void SetAddress(const std::string& address);
   /// No message about ranges is longer; 0: none is expected.
   std::size_t longest_ranges() const;
   RoundsStatus status() const;
@@ -117,6 +121,7 @@ class Rounds {
     kOpening,     ///< is on the disk, with closed sums whose masks are not off yet
   };
   class Locked;
+  struct Shared;
 
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
          const StoreContents& contents);
@@ -147,6 +152,33 @@ class Rounds {
   void Publish(const StoreConfiguration& configuration);
   void Log(const std::string& name, const char* event, const std::string& detail);
 
+  // With other front ends (rounds_front.cc, and of clients rounds_front_clients.cc):
+  void BeginSharing(Store& store);
+  std::optional<Ending> AwayRefusal() const;
+  bool IsFirstAnswer() const;
+  bool IsPartialDue(Time now) const;
+  bool IsTold() const;
+  bool HasToExchange(Time now) const;
+  void MakePartial(Time now);
+  FrontWork WorkForOthers(Time now);
+  void ExchangeAll(Locked& locked, Time now);
+  void NoteAway(const Error& error, Time now);
+  void TakeIn(const FrontWork& work, const FrontNews& news);
+  void TakeFate(const FrontNews& news);
+  void DropOpenAnswers();
+  void PublishNewest(const ResumePoint& newest);
+  void Claim(std::uint64_t client, const std::string& mask_key);
+  void Disconnect(std::uint64_t client);
+  bool MayRelease() const;
+  void ReleaseClients(FrontWork& work);
+  void ForgetReleased(const std::vector<std::uint64_t>& released);
+  void Return(std::uint64_t client, const Ending& ending);
+  void DropUnhanded();
+  void TakeClients(const FrontNews& news);
+  void NoteShared(std::uint64_t client);
+  void RecheckShared(const std::function<bool(const ClientNote&)>& may_come_in);
+  void DescribeFronts(RoundsStatus& status) const;
+
   const std::string algorithm_;
   StepWriter writer_;
 
@@ -170,6 +202,7 @@ class Rounds {
   Time first_answer_{};                 // when the first of these came, or of the ranges
   std::uint64_t ahead_ = 0;             // the first step that nobody has answered, as clients say
   RoundsStatus counts_;
+  std::unique_ptr<Shared> shared_;  // null: it is the only server
 };
 
 /// Holds the mutex; wakes, without it, who has something to take or to write.

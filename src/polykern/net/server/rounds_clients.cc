@@ -23,6 +23,7 @@ void Rounds::Note(std::uint64_t number, const ClientNote& note) {
   Member& member = members_[number];
   if (member.note == note) return;
   member.note = note;
+  if (shared_ != nullptr) return NoteShared(number);
   writer_.Note(number, note);
   has_work_ = true;
 }
@@ -33,6 +34,7 @@ bool Rounds::NeedsEverybody() const {
 
 void Rounds::Recheck(const std::function<bool(const ClientNote&)>& may_come_in, Time now) {
   const Locked locked(*this);
+  if (shared_ != nullptr) return RecheckShared(may_come_in);
   if (NeedsEverybody()) return;
   for (std::uint64_t k = 0; k < members_.size(); ++k) {
     const ClientNote& note = members_[k].note;
@@ -48,11 +50,7 @@ std::string Rounds::Forget(const std::string& name, Time now) {
   const Locked locked(*this);
   const auto number = members_.Find(name);
   if (!number) return NotAClient(name);
-  if (members_[*number].session) {
-    return "'" + name +
-           "' is connected: stop its agent, or revoke its certificate with `polykern " +
-           "pki revoke " + name + "`, and then forget it";
-  }
+  if (members_[*number].session) return IsConnected(name);
   if (NeedsEverybody()) return kNeverForgotten;
   ClientNote note = members_[*number].note;
   note.forgotten = true;

@@ -1,5 +1,4 @@
 // How rounds open the sums that a step has closed, where masks or noise are between.
-#include <sstream>
 #include <utility>
 
 #include "polykern/core/error.h"
@@ -40,13 +39,7 @@ bool Rounds::OpenNext(Locked& locked) {
 
 /// The coordinator's, and what the opener keeps, which nothing happens to in between.
 std::vector<double> Rounds::StateNow() const {
-  std::vector<double> state = coordinator_.Save();
-  if (options_.opener == nullptr) return state;
-  const std::vector<double> kept = options_.opener->Save();
-  if (kept.empty()) return state;
-  state.insert(state.end(), kept.begin(), kept.end());
-  state.push_back(static_cast<double>(kept.size()));
-  return state;
+  return WithOpener(coordinator_.Save(), options_.opener);
 }
 
 void Rounds::LogDiscarded() {
@@ -57,13 +50,8 @@ void Rounds::LogDiscarded() {
 }
 
 void Rounds::LogNoise() {
-  const auto noise = options_.opener->status().noise;
-  if (!noise) return;
-  std::ostringstream said;
-  said << noise->releases << " of " << noise->releases + noise->releases_left
-       << " noisy sums so far; epsilon " << noise->spent << " of " << noise->epsilon << " is spent";
-  if (noise->releases_left == 0) said << ", and the model stays as it is";
-  Log("", "released", said.str());
+  const std::string news = NewsOfNoise(*options_.opener);
+  if (!news.empty()) Log("", "released", news);
 }
 
 bool Rounds::LacksKey() const {

@@ -49,8 +49,8 @@ void CheckRoster(const std::vector<std::string>& roster, std::span<const StoredC
 void CheckQuorum(const RoundsOptions& options) {
   if (options.asynchronous) return;
   const std::size_t named = options.roster.size();
-  const std::uint64_t most =
-      std::min(named > 0 ? named : options.most_clients, options.most_connected);
+  std::uint64_t most = named > 0 ? named : options.most_clients;
+  if (options.front == nullptr) most = std::min<std::uint64_t>(most, options.most_connected);
   const Quorum& quorum = options.quorum;
   const std::uint64_t needed = quorum.all() ? named : std::max<std::uint64_t>(quorum.count, 1);
   if (needed <= most) return;
@@ -87,6 +87,14 @@ std::uint64_t Quorum::Of(std::uint64_t clients) const {
   if (count > 0) return count;
   const auto needed = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(clients)));
   return std::clamp<std::uint64_t>(needed, 1, std::max<std::uint64_t>(clients, 1));
+}
+
+std::uint64_t RoundsOptions::Needed(std::uint64_t there, std::uint64_t expected) const {
+  if (asynchronous) return 1;
+  if (quorum.count > 0 || quorum.all()) return quorum.Of(expected);
+  const std::uint64_t least =
+      roster.empty() ? least_clients : std::min<std::uint64_t>(least_clients, roster.size());
+  return std::max(quorum.Of(there), least);
 }
 
 Busy RoundsOptions::RetryWindow(const std::string& reason) const {

@@ -45,6 +45,7 @@ class RoundsObserver {
   virtual void StepEnded(std::uint64_t step, std::size_t participants, RoundsTime first) = 0;
 };
 
+class Front;
 class ReleaseOpener;
 
 struct RoundsOptions {
@@ -75,8 +76,14 @@ struct RoundsOptions {
   RoundsObserver* observer = nullptr;     ///< hears of everything; must outlive the rounds
   /// Of masked or noisy sums; null: they are neither. Must outlive the rounds.
   ReleaseOpener* opener = nullptr;
+  /// This server is one of several front ends: somebody else ends steps. Must outlive the rounds,
+  /// and is their store. Null: it is the only one.
+  Front* front = nullptr;
 
   bool uses_late() const { return use_late || asynchronous; }
+  /// How many clients must answer a step; `there` are those that have, or are still waited for,
+  /// `expected` whoever a quorum of all means.
+  std::uint64_t Needed(std::uint64_t there, std::uint64_t expected) const;
   Busy RetryWindow(const std::string& reason) const;
 };
 

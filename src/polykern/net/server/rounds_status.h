@@ -11,6 +11,7 @@
 #include "polykern/core/error.h"
 #include "polykern/net/store/store.h"
 #include "polykern/net/wire.h"
+#include "polykern/net/front/front.h"
 
 namespace polykern {
 
@@ -57,6 +58,8 @@ struct RoundsStatus {
   double reported_regret = 0;         ///< mean over these clients
   /// ClientReport::skill of all predictions of clients that tell it.
   std::optional<double> reported_skill = {};
+  /// The others that serve the federation; none: it has one server.
+  std::optional<FrontsStatus> fronts = {};
   /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the
   /// store, which was lost or rolled back; or that the model has left all bounds.
   std::string trouble = {};

@@ -425,6 +425,7 @@ class SlowStore final : public Store {
     store_.Write(batch);
     batches.push_back(batch.clients.size());
   }
+  void Fill(const StoreContents& other) override { store_.Fill(other); }
   Pruned Prune(const PruneOptions& options) override { return store_.Prune(options); }
   void Compact() override { store_.Compact(); }
 
@@ -483,6 +484,7 @@ class FailingStore final : public Store {
     if (left_-- == 0) throw Error("the disk is broken");
     store_.Write(batch);
   }
+  void Fill(const StoreContents& other) override { store_.Fill(other); }
   Pruned Prune(const PruneOptions& options) override { return store_.Prune(options); }
   void Compact() override { store_.Compact(); }
 

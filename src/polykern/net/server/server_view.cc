@@ -98,6 +98,43 @@ void AddClients(const ServerView& view, Families& out) {
   expiry("client", r.first_expiry);
 }
 
+/// Of each front end, as this one knows it.
+void AddFronts(const ServerView& view, Families& out) {
+  if (!view.rounds.fronts) return;
+  const auto& fronts = view.rounds.fronts->fronts;
+  const auto each = [&](const char* name, const char* help, MetricType type, const auto& value) {
+    for (const FrontStatus& front : fronts) {
+      ClientMetric& metric = out.Add(name, help, type);
+      metric.label.push_back({"front", front.report.address});
+      (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) =
+          static_cast<double>(value(front));
+    }
+  };
+  out.Gauge("polykern_fronts", "Front ends that are there.", static_cast<double>(fronts.size()));
+  each("polykern_front_clients_connected", "Clients of each front end.", MetricType::Gauge,
+       [](const FrontStatus& front) { return front.report.connected; });
+  each("polykern_front_step", "That its clients work on.", MetricType::Gauge,
+       [](const FrontStatus& front) { return front.report.step; });
+  each("polykern_front_leads", "1 for the front end that ends steps.", MetricType::Gauge,
+       [](const FrontStatus& front) { return front.leads ? 1 : 0; });
+  each("polykern_front_updates_accepted_total", "Of each front end, since it was started.",
+       MetricType::Counter, [](const FrontStatus& front) { return front.report.accepted; });
+}
+
+nlohmann::ordered_json FrontsJson(const RoundsStatus& rounds) {
+  if (!rounds.fronts) return nullptr;
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const FrontStatus& front : rounds.fronts->fronts) {
+    all.push_back({{"address", front.report.address},
+                   {"here", front.here},
+                   {"leads", front.leads},
+                   {"step", front.report.step},
+                   {"connected", front.report.connected},
+                   {"accepted", front.report.accepted}});
+  }
+  return all;
+}
+
 nlohmann::ordered_json NoiseJson(const OpenerStatus& opener) {
   if (!opener.noise) return nullptr;
   const auto& noise = *opener.noise;
@@ -160,6 +197,7 @@ std::string ToMetrics(const ServerView& view) {
   out.Counter("polykern_labels_clipped_total", "Labels outside the target range, as clients say.",
               r.clipped);
   AddReleases(view, out);
+  AddFronts(view, out);
   out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
           MetricType::Histogram)
       .histogram = HistogramOf(view.step_times);
@@ -213,6 +251,7 @@ std::string ToJson(const ServerView& view) {
       {"releases", {{"total", r.releases}, {"discarded", r.discarded}}},
       {"noise", NoiseJson(view.opener)},
       {"helper", HelperJson(view.opener)},
+      {"fronts", FrontsJson(r)},
       {"mean_step_seconds", nullptr},
       {"bytes", {{"in", view.traffic.bytes_in}, {"out", view.traffic.bytes_out}}},
       {"log_events_lost", view.log_events_lost},

@@ -37,6 +37,33 @@ ServerView SomeView() {
   return view;
 }
 
+TEST(AServersView, TellsOfEveryFrontEnd) {
+  ServerView view = SomeView();
+  EXPECT_THAT(ToMetrics(view), Not(HasSubstr("polykern_front")));
+  EXPECT_TRUE(nlohmann::json::parse(ToJson(view)).at("fronts").is_null());
+  view.rounds.fronts.emplace();
+  view.rounds.fronts->fronts = {
+      {.report = {.address = "a:1", .step = 41, .connected = 3, .accepted = 7}, .here = true},
+      {.report = {.address = "b:2", .step = 40, .connected = 5, .accepted = 8}, .leads = true}};
+  const std::string text = ToMetrics(view);
+  for (const char* line :
+       {"\npolykern_fronts 2\n", "\npolykern_front_clients_connected{front=\"a:1\"} 3\n",
+        "\npolykern_front_clients_connected{front=\"b:2\"} 5\n",
+        "\npolykern_front_step{front=\"b:2\"} 40\n", "\npolykern_front_leads{front=\"a:1\"} 0\n",
+        "\npolykern_front_leads{front=\"b:2\"} 1\n",
+        "\npolykern_front_updates_accepted_total{front=\"b:2\"} 8\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  const auto fronts = nlohmann::json::parse(ToJson(view)).at("fronts");
+  EXPECT_EQ(fronts.at(0), (nlohmann::json{{"address", "a:1"},
+                                          {"here", true},
+                                          {"leads", false},
+                                          {"step", 41},
+                                          {"connected", 3},
+                                          {"accepted", 7}}));
+  EXPECT_EQ(fronts.at(1).at("leads"), true);
+}
+
 TEST(AServersView, IsInPrometheusFormat) {
   const std::string text = ToMetrics(SomeView());
   for (const char* line :

@@ -65,6 +65,11 @@ void StepWriter::Log(const std::string& client, const std::string& event,
   KeepTheNewest(waiting_.events);
 }
 
+std::vector<StoredEvent> StepWriter::TakeEvents() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(waiting_.events, {});
+}
+
 bool StepWriter::Due(RoundsTime now) const {
   const std::lock_guard lock(mutex_);
   if (failed_ || now < try_again_) return false;

@@ -59,6 +59,9 @@ class StepWriter {
   /// nothing can be written only the newest are kept.
   void Log(const std::string& client, const std::string& event, const std::string& detail);
 
+  /// For whoever writes them elsewhere.
+  std::vector<StoredEvent> TakeEvents();
+
   /// Has Write something to do at this time? After it found no room, not for a second.
   bool Due(RoundsTime now) const;
   /// Writes everything that waits, and waits for the disk.

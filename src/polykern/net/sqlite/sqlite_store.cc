@@ -69,6 +69,36 @@ class SqliteStore final : public Store {
     if (batch.step) steps_ = batch.step->steps;
   }
 
+  void Fill(const StoreContents& other) override {
+    assert(clients_ == 0 && steps_ == 0);
+    Transaction transaction(database_);
+    Statement insert(database_,
+                     "INSERT INTO client(number, name, first_seen, last_seen, accepted, rejected, "
+                     "answered) VALUES(?, ?, ?, ?, ?, ?, ?)");
+    std::vector<NotedClient> notes;
+    for (const StoredClient& client : other.clients) {
+      notes.push_back({notes.size(), client.note});
+      insert.Bind(1, Signed(notes.back().client))
+          .Bind(2, client.name)
+          .Bind(3, client.first_seen)
+          .Bind(4, client.last_seen)
+          .Bind(5, Signed(client.accepted))
+          .Bind(6, Signed(client.rejected))
+          .Bind(7, Signed(client.next_step))
+          .Run();
+    }
+    std::erase_if(notes, [](const NotedClient& noted) { return noted.note == ClientNote{}; });
+    WriteNotes(notes);
+    if (const auto& newest = other.newest) {
+      WriteStep({.steps = newest->steps, .state = newest->state, .counted = {}}, other.committed);
+      Statement participants(database_, "UPDATE step SET participants = ?");
+      participants.Bind(1, Signed(other.participants)).Run();
+      steps_ = newest->steps;
+    }
+    transaction.Commit();
+    clients_ = other.clients.size();
+  }
+
   Pruned Prune(const PruneOptions& options) override {
     Pruned pruned;
     const auto remove = [&](const char* sql, std::int64_t bound) {

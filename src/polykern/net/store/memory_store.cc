@@ -45,6 +45,13 @@ class MemoryStore final : public Store {
     while (events_.size() > kKeptRecords) events_.pop_front();
   }
 
+  void Fill(const StoreContents& other) override {
+    assert(clients_.empty() && !newest_);
+    clients_ = other.clients;
+    newest_ = other.newest;
+    if (newest_) steps_.push_back({newest_->steps, other.participants, other.committed});
+  }
+
   Pruned Prune(const PruneOptions& options) override {
     Pruned pruned;
     const auto forget = [](auto& records, std::uint64_t& count, const auto& old) {

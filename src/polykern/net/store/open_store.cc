@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/front/postgresql_front.h"
 #include "polykern/net/postgresql/postgresql_store.h"
 #include "polykern/net/sqlite/sqlite_store.h"
 #include "polykern/net/store/memory_store.h"
@@ -42,6 +43,12 @@ std::unique_ptr<Store> OpenStore(const std::string& url, const StoreConfiguratio
 std::unique_ptr<Store> OpenStore(const std::string& url) {
   const auto [kind, place] = KindOf(url);
   return kind.open(place, nullptr);
+}
+
+std::unique_ptr<Store> OpenToNote(const std::string& url) {
+  const auto [kind, place] = KindOf(url);
+  if (kind.scheme != "postgresql") return kind.open(place, nullptr);
+  return JoinFronts({.place = place, .number = NewFrontNumber()}, kind.read(place).configuration);
 }
 
 StoreContents ReadStore(const std::string& url) {

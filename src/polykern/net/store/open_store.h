@@ -17,6 +17,8 @@ namespace polykern {
 std::unique_ptr<Store> OpenStore(const std::string& url, const StoreConfiguration& configuration);
 /// Opens a store that exists, whatever its configuration.
 std::unique_ptr<Store> OpenStore(const std::string& url);
+/// The same for whoever writes notes of clients and nothing else: front ends may be using it.
+std::unique_ptr<Store> OpenToNote(const std::string& url);
 
 /// What is in a store, without changing it, also while a server uses it.
 StoreContents ReadStore(const std::string& url);

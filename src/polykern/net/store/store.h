@@ -21,6 +21,12 @@ class DiskFull : public Error {
   using Error::Error;
 };
 
+/// Another process has the store for itself, or front ends have it together.
+class StoreInUse : public Error {
+ public:
+  using Error::Error;
+};
+
 /// What a federation is: names and values. Once there is a client or a step it is changed by
 /// StoreBatch::configuration alone.
 using StoreConfiguration = std::map<std::string, std::string>;
@@ -49,6 +55,9 @@ struct StoredClient {
   std::uint64_t rejected = 0;
   std::uint64_t next_step = 0;  ///< after the last one it answered; 0: it answered none yet
   ClientNote note = {};
+  // Of stores that front ends share, which know:
+  bool connected = false;  ///< to one of them
+  bool gone = false;       ///< nobody waits for it
 };
 
 /// What is in a store.
@@ -141,6 +150,10 @@ class Store {
   virtual void CheckRoom(std::size_t numbers) const = 0;
 
   virtual void Write(const StoreBatch& batch) = 0;
+
+  /// Takes over clients and the newest step of another store, in one transaction; its older steps
+  /// and its events are not part of that. Nobody may have used this one yet.
+  virtual void Fill(const StoreContents& other) = 0;
 
   /// Forgets old steps and events, never the newest state. The room is used again; Compact gives it
   /// back to the disk, and takes time.
