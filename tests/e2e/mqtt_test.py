@@ -154,6 +154,9 @@ def test_a_broker_that_refuses_is_named_with_what_to_do(broker, tmp_path):
         assert f"{closed.url('samples')}: the broker refuses (" in said and "name a user" in said
     said = say(tmp_path, "--input", closed.url("samples").replace("://", "://anna:secret@"))
     assert "check user and password" in said and "secret" not in said
+    said = say(tmp_path, "--output", broker().url("a/#"))
+    assert "goes to one topic, without + and #" in said
+    assert "not a topic" in say(tmp_path, "--input", broker().url("a#"))
     kill(closed.process)
     assert "cannot connect (Connection refused); is the address right" in say(tmp_path, "--input", closed.url("samples"))
     assert "not of the form mqtt://" in say(tmp_path, "--input", "mqtt://broker")

@@ -1,8 +1,10 @@
 // polykern serve --web, seen in a browser, with a hundred clients that are there.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { close, flaws, folder, openUrl, parseCsv, polykern, saved } from "./browser.mjs";
@@ -32,9 +34,9 @@ function firstLine(child) {
 const certificate = (name) => ({ cert: readFileSync(join(folder, `${name}/client.crt`)), key: readFileSync(join(folder, `${name}/client.key`)) });
 
 /// {status, headers, text}, or {error}.
-function ask(path, options = {}) {
+function ask(path, options = {}, place = url) {
   return new Promise((resolve) => {
-    const asking = request(`${url}${path}`, { ca: readFileSync(join(folder, "pki/ca.crt")), agent: false, ...options }, (answer) => {
+    const asking = request(`${place}${path}`, { ca: readFileSync(join(folder, "pki/ca.crt")), agent: false, ...options }, (answer) => {
       let text = "";
       answer.on("data", (part) => { text += part; });
       answer.on("end", () => resolve({ status: answer.statusCode, headers: answer.headers, text }));
@@ -43,6 +45,12 @@ function ask(path, options = {}) {
     asking.end();
   });
 }
+
+const OPTIONS = ["--algorithm", "pof-mkl", "--kernels", "5", "--features", "4", "--kernels-per-upload", "2", "--columns", "a,b", "--target", "y",
+  "--target-range", "0:1", "--range", "a=0:1,b=0:1"];
+/// A server, and what it says first.
+const serve = (...words) => firstLine(start("serve", "--listen", "127.0.0.1:0", "--web", "0", ...OPTIONS, ...words));
+const pageOf = (line) => line.match(/page on (https:\/\/127\.0\.0\.1:\d+)/)[1];
 
 const withToken = (word) => ({ headers: { authorization: `Bearer ${word}` } });
 
@@ -62,18 +70,16 @@ before(async () => {
   polykern("pki", "issue", "@names.txt");
   for (const name of ["station", "visitor", "thief"]) polykern("pki", "issue", name, "--out", name);
   polykern("pki", "revoke", "thief");
-  const line = await firstLine(start("serve", "--listen", "127.0.0.1:0", "--web", "0", "--web-token", "web.token", "--algorithm", "pof-mkl",
-    "--kernels", "5", "--features", "4", "--kernels-per-upload", "2", "--columns", "a,b", "--target", "y", "--target-range", "0:1", "--range", "a=0:1,b=0:1",
-    "--quorum", String(CLIENTS + 1), "--max-connected", "200"));
+  const line = await serve("--web-token", "web.token", "--quorum", String(CLIENTS + 1), "--max-connected", "200");
   address = line.match(/listening on ([0-9.]+:\d+)/)[1];
-  url = line.match(/page on (https:\/\/127\.0\.0\.1:\d+)/)[1];
+  url = pageOf(line);
   token = readFileSync(join(folder, "web.token"), "utf8").trim();
   start("load", "--server", address, "--certificates", "pki/clients", "--clients", String(CLIENTS), "--seconds", "600");
   // A station that is not in a hurry, which every step waits for.
   const station = start("join", "--server", address, "--certificates", "station", "--report", "--wait");
   station.stdin.write("a,b,y\n");
   let t = 0;
-  feeding = setInterval(() => { ++t; station.stdin.write(`${(t % 7) / 7},${(t % 5) / 5},${((t % 7) / 7 + (t % 5) / 5) / 2}\n`); }, 30);
+  feeding = setInterval(() => { ++t; station.stdin.write(`${(t % 7) / 7},${(t % 5) / 5},${((t % 7) / 7 + (t % 5) / 5) / 2}\n`); }, 100);
   while (JSON.parse((await ask("/state", withToken(token))).text).server.step < 3) await new Promise((resolve) => setTimeout(resolve, 100));
   polykern("client", "label", ".", "load-7", EVIL);
   page = await visit();
@@ -111,6 +117,22 @@ test("a certificate of another authority does not pass", async () => {
   polykern("pki", "issue", "visitor", "--dir", "other", "--out", "stranger");
   const { status, error } = await ask("/state", { ...certificate("stranger"), ...withToken(token) });
   assert.ok(status === undefined && error !== undefined, String(status));
+});
+
+test("where viewers are named, no other certificate opens the page", async () => {
+  const other = pageOf(await serve("--store", "other.db", "--web-viewers", "visitor"));
+  assert.equal((await ask("/state", certificate("visitor"), other)).status, 200);
+  for (const options of [certificate("station"), certificate("thief"), withToken(token), {}]) {
+    assert.equal((await ask("/state", options, other)).status, 403);
+  }
+});
+
+test("visitors who say nothing keep nobody out", async () => {
+  const idle = Array.from({ length: 100 }, () => connect(Number(url.split(":").at(-1)), "127.0.0.1").on("error", () => {}));
+  await Promise.all(idle.map((socket) => once(socket, "connect")));
+  idle.slice(0, 50).forEach((socket) => socket.write(Buffer.from("16030100", "hex")));  // and half a hello
+  for (let i = 0; i < 3; ++i) assert.equal((await ask("/state", withToken(token))).status, 200);
+  idle.forEach((socket) => socket.destroy());
 });
 
 test("a hundred clients are shown as they are, and the page follows the steps", async () => {

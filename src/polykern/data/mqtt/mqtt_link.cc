@@ -33,7 +33,11 @@ class MqttLink::Impl {
         address_(address),
         subscribes_(subscribes),
         tell_(std::move(tell)),
-        handle_(library_.create(client.c_str(), false, this)) {
+        connection_(library_.create(client.c_str(), false, this), library_.destroy),
+        handle_(connection_.get()) {
+    if (!subscribes && address_.topic.find_first_of("+#") != std::string::npos) {
+      throw Error(address_.name() + ": what is published goes to one topic, without + and #");
+    }
     if (handle_ == nullptr) throw Error(address_.name() + ": there is no memory for it");
     // Then nothing is sent but by loop_write: acknowledgements wait until they are due.
     library_.threaded_set(handle_, true);
@@ -48,8 +52,9 @@ class MqttLink::Impl {
         });
     library_.on_subscribe(handle_,
                           [](MosquittoConnection*, void* own, int, int count, const int* granted) {
-                            if (count > 0 && granted[0] == kMayNotRead)
-                              Of(own).refusal_ = "does not let it read there";
+                            if (count > 0 && granted[0] == kMayNotRead) {
+                              Of(own).Refuse("does not let it read there");
+                            }
                             Of(own).ready_ = true;
                           });
     library_.on_publish(handle_,
@@ -59,8 +64,6 @@ class MqttLink::Impl {
     }
     Open();
   }
-  /// Without a word: what is not acknowledged comes again.
-  ~Impl() { library_.destroy(handle_); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -91,12 +94,18 @@ class MqttLink::Impl {
   void Connected(int code) {
     first_ = true;
     if (code != kGood) {
-      refusal_ = std::string("refuses (") + library_.connack_string(code) + ")";
-    } else if (subscribes_) {
-      library_.subscribe(handle_, nullptr, address_.topic.c_str(), kQosOne);
-    } else {
+      Refuse(std::string("refuses (") + library_.connack_string(code) + ")");
+    } else if (!subscribes_) {
       ready_ = true;
+    } else if (library_.subscribe(handle_, nullptr, address_.topic.c_str(), kQosOne) != kGood) {
+      refusal_ = "not a topic; + and # stand for whole levels of one";
     }
+  }
+
+  void Refuse(const std::string& how) {
+    refusal_ = "the broker " + how + "; " +
+               (address_.user.empty() ? "name a user that may, as in mqtt://USER:PASSWORD@HOST.."
+                                      : "check user and password, and what it may do");
   }
 
   /// The first time; whoever is not there now is an address that is wrong.
@@ -146,11 +155,7 @@ class MqttLink::Impl {
       code = library_.loop_read(handle_, 1);
     }
     if (code == kGood) code = library_.loop_misc(handle_);
-    if (!refusal_.empty()) {
-      throw Error(address_.name() + ": the broker " + refusal_ + "; " +
-                  (address_.user.empty() ? "name a user that may, as in mqtt://USER:PASSWORD@HOST.."
-                                         : "check user and password, and what it may do"));
-    }
+    if (!refusal_.empty()) throw Error(address_.name() + ": " + refusal_);
     if (code != kGood) {
       up_ = ready_ = false;
       why_ = "the connection was lost";
@@ -163,14 +168,16 @@ class MqttLink::Impl {
   const MqttAddress address_;
   const bool subscribes_;
   const Tell tell_;
+  /// Ended without a word: what is not acknowledged comes again.
+  const std::unique_ptr<MosquittoConnection, void (*)(MosquittoConnection*)> connection_;
   MosquittoConnection* const handle_;
   bool up_ = false;     // as far as is known
   bool ready_ = false;  // the broker has said that all is well
   bool told_ = false;   // that it is away
   bool first_ = true;   // nothing has come on this connection
   std::string why_;
-  std::string refusal_;
-  int published_ = 0;  // the last that the broker has
+  std::string refusal_;  // and what to do about it
+  int published_ = 0;    // the last that the broker has
   std::deque<MqttMessage> inbox_;
 };
 
