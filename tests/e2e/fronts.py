@@ -72,7 +72,7 @@ class Fronts:
         end = time.time() + timeout
         while self.step() < step:
             assert time.time() < end, f"step {self.step()} is not {step}"
-            time.sleep(0.01)
+            time.sleep(0.03)
 
     def leader(self):
         """Which of them ends steps; None: nobody for now."""

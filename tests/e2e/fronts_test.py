@@ -255,12 +255,12 @@ def test_a_database_without_room_stops_the_steps_until_there_is_some(database, f
     for k in range(len(f.names)):
         fronts.join(k)
     fronts.wait_for_step(5)
-    fronts.query("CREATE TRIGGER full BEFORE INSERT ON polykern_partial EXECUTE FUNCTION full_disk()")
+    fronts.query("CREATE TRIGGER no_room BEFORE INSERT ON polykern_partial EXECUTE FUNCTION full_disk()")
     time.sleep(1)
     stopped = fronts.step()
     time.sleep(2)  # clients are told, and come again
     assert fronts.step() == stopped
-    fronts.query("DROP TRIGGER full ON polykern_partial")
+    fronts.query("DROP TRIGGER no_room ON polykern_partial")
     check(fronts)
     assert "trouble: " in (f.folder / "server-0.log").read_text() and ": the disk is full; what was committed is safe" in (
         f.folder / "server-0.log").read_text()

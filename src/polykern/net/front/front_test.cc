@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "polykern/net/configuration.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/front/front_tables_internal.h"
 #include "polykern/net/front/postgresql_front.h"
 #include "polykern/net/front/step_ender.h"
@@ -21,7 +23,6 @@
 #include "polykern/net/postgresql/postgresql_tables_internal.h"
 #include "polykern/net/server/client_notes.h"
 #include "polykern/net/store/open_store.h"
-#include "polykern/net/store/store_testing.h"
 
 namespace polykern {
 namespace {
@@ -43,7 +44,7 @@ class FrontsOf : public testing::Test {
   }
 
   std::unique_ptr<Front> Join(std::uint64_t number) const {
-    return JoinFronts({.place = place_, .number = number}, kTestConfiguration);
+    return JoinFronts({.place = place_, .number = number}, configuration_);
   }
   /// What a client is to the front ends, after it was claimed by one of them.
   static FrontClient Claim(Front& front, const std::string& name) {
@@ -60,6 +61,7 @@ class FrontsOf : public testing::Test {
   std::int64_t Number(const char* sql) const { return Connection(place_).Number(sql); }
   void Run(const char* sql) const { Connection(place_).Run(sql); }
 
+  const StoreConfiguration configuration_ = ToTexts(FederationConfiguration{});
   std::string place_;
 };
 
@@ -93,8 +95,7 @@ TEST_F(FrontsOf, HaveRoomForSoManyClientsTogether) {
   const auto b = Join(2);
   Claim(*a, "x");
   Claim(*b, "y");
-  const FrontWork work{
-      .claims = {{"z", ""}, {"x", ""}}, .most_clients = 2, .writes = false};
+  const FrontWork work{.claims = {{"z", ""}, {"x", ""}}, .most_clients = 2, .writes = false};
   const FrontNews news = a->Exchange(work);
   EXPECT_THAT(news.full, ElementsAre("z"));
   EXPECT_EQ(news.claimed.size(), 1U);
@@ -129,7 +130,8 @@ TEST_F(FrontsOf, KnowWhoIsConnectedAndWhoIsGone) {
 TEST_F(FrontsOf, WaitForNobodyWhoseCertificateIsNoGood) {
   const auto a = Join(1);
   for (const char* name : {"x", "y", "z"}) Claim(*a, name);
-  a->Exchange({.certificates = {{0, {.serial = "0A"}}, {1, {.serial = "0B"}}, {2, {.serial = "0A"}}}});
+  a->Exchange(
+      {.certificates = {{0, {.serial = "0A"}}, {1, {.serial = "0B"}}, {2, {.serial = "0A"}}}});
   a->Exchange({.released = {0, 1}});
   const auto gone = [&](const std::string& revoked) {
     a->Exchange({.may_come_in = [&](const ClientNote& note) { return note.serial != revoked; },
@@ -293,7 +295,7 @@ TEST_F(FrontsOf, LeaveNothingHalfDoneToAWriterThatIsAlone) {
 TEST_F(FrontsOf, SayWhatDiffersInAnotherFederation) {
   const auto a = Join(1);
   Claim(*a, "x");
-  StoreConfiguration other = kTestConfiguration;
+  StoreConfiguration other = configuration_;
   other["seed"] = "8";
   try {
     JoinFronts({.place = place_, .number = 2}, other);

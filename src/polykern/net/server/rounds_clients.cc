@@ -77,8 +77,8 @@ std::vector<ClientView> Rounds::Clients() const {
   clients.reserve(members_.size());
   for (std::uint64_t k = 0; k < members_.size(); ++k) {
     const Member& member = members_[k];
-    clients.push_back({member.name, k, member.session.has_value(), member.awaited, member.gone,
-                       member.next_step, member.note, member.report, member.program});
+    clients.push_back({member.name, member.number, member.session.has_value(), member.awaited,
+                       member.gone, member.next_step, member.note, member.report, member.program});
   }
   return clients;
 }

@@ -9,9 +9,9 @@
 
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/core/error.h"
+#include "polykern/net/front/front.h"
 #include "polykern/net/store/store.h"
 #include "polykern/net/wire.h"
-#include "polykern/net/front/front.h"
 
 namespace polykern {
 
