@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
+#include "polykern/io/folder_testing.h"
 
 namespace polykern {
 namespace {
