@@ -11,7 +11,7 @@
 #include "polykern/net/front/step_ender.h"
 #include "polykern/net/server/release_opener.h"
 #include "polykern/net/server/rounds.h"
-#include "polykern/net/server/rounds_shared_internal.h"
+#include "polykern/net/server/rounds_internal.h"
 
 namespace polykern {
 namespace {
