@@ -80,7 +80,7 @@ def kill_some(fronts, kills, chance):
 
 def test_kills_change_no_bit(database, federation):
     fronts = start(database, federation, "kills", 3, "pof-gram", steps=60)
-    kill_some(fronts, 6, random.Random(3))
+    kill_some(fronts, 4, random.Random(3))
     check(fronts)
 
 
@@ -93,7 +93,7 @@ def test_long_twenty_kills_change_no_bit_of_any_algorithm(database, federation, 
 
 
 def test_steps_go_on_when_the_one_that_ends_them_is_killed(database, federation):
-    fronts = start(database, federation, "leader", 3, steps=400)
+    fronts = start(database, federation, "leader", 3, steps=200)
     fronts.wait_for_step(20)
     leader = None
     while leader is None:
@@ -115,7 +115,7 @@ def holders(fronts):
 
 
 def test_a_front_end_that_is_cut_off_loses_its_clients_and_commits_nothing_stale(database, federation):
-    f = federation("pof-mkl", steps=600)
+    f = federation("pof-mkl", steps=300)
     fronts = Fronts(f, database, "cut_off", 2)
     way = Forwarder(("127.0.0.1", database.port))
     fronts.urls[0] = database.tcp_url("cut_off", way.port)
@@ -141,7 +141,7 @@ def test_a_front_end_that_is_cut_off_loses_its_clients_and_commits_nothing_stale
 
 def test_clients_that_go_to_and_fro_count_once(database, federation):
     """Their front ends live: one gives them up, with what they have sent, before another has them."""
-    f = federation("pof-gram", steps=120)
+    f = federation("pof-gram", steps=80)
     fronts = Fronts(f, database, "to_and_fro", 2)
     fronts.serve_all()
     ways = [Forwarder(("127.0.0.1", port)) for port in fronts.ports]
@@ -150,7 +150,7 @@ def test_clients_that_go_to_and_fro_count_once(database, federation):
         fronts.join(k)
     fronts.ports = ports
     chance = random.Random(11)
-    for step in range(5, 100, 5):
+    for step in range(5, 65, 5):
         fronts.wait_for_step(step)
         time.sleep(chance.uniform(0, 0.01))
         chance.choice(ways).cut()

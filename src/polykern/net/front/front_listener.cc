@@ -43,8 +43,8 @@ void FrontListener::Listen(Connection& connection, const std::stop_token& stop) 
   auto pulse = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     const auto said = connection.Notifications(kHearAgain);
-    if (std::ranges::any_of(
-            said, [this](const std::string& to) { return to.empty() || to == front_; })) {
+    if (std::ranges::any_of(said,
+                            [this](const std::string& to) { return to.empty() || to == front_; })) {
       Tell();
     }
     if (std::chrono::steady_clock::now() < pulse + kFrontPulse) continue;

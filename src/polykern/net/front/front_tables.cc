@@ -82,12 +82,11 @@ FederationNow LookAt(Connection& connection, std::uint64_t own_front) {
   for (std::size_t i = 0; i < fronts.size(); ++i) {
     const std::uint64_t id = fronts.Count(i, 0);
     if (!std::ranges::binary_search(living, id)) continue;
-    now.all.fronts.push_back(
-        {.report = {fronts.Text(i, 1), fronts.Count(i, 2), fronts.Count(i, 3), fronts.Count(i, 4),
-                    fronts.Count(i, 5), fronts.Count(i, 6), fronts.Integer(i, 7) != 0,
-                    fronts.Count(i, 8)},
-         .leads = id == open.Count(0, 4),
-         .here = id == own_front});
+    now.all.fronts.push_back({.report = {fronts.Text(i, 1), fronts.Count(i, 2), fronts.Count(i, 3),
+                                         fronts.Count(i, 4), fronts.Count(i, 5), fronts.Count(i, 6),
+                                         fronts.Integer(i, 7) != 0, fronts.Count(i, 8)},
+                              .leads = id == open.Count(0, 4),
+                              .here = id == own_front});
     now.all.expected += fronts.Count(i, 6);
   }
   return now;

@@ -1,10 +1,8 @@
-// What front ends of one federation do with a real database: where POLYKERN_POSTGRESQL is the URL
-// of one that tests may fill (tests/e2e/postgresql_test.py starts it).
+// What front ends of one federation do with a real database.
 #include "polykern/net/front/front.h"
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,14 +10,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/front/front_tables_internal.h"
-#include "polykern/net/front/postgresql_front.h"
+#include "polykern/net/front/front_testing.h"
 #include "polykern/net/front/step_ender.h"
-#include "polykern/net/postgresql/postgresql_internal.h"
 #include "polykern/net/postgresql/postgresql_tables_internal.h"
 #include "polykern/net/server/client_notes.h"
 #include "polykern/net/store/open_store.h"
@@ -31,21 +26,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class FrontsOf : public testing::Test {
+class FrontsOf : public InADatabase {
  protected:
-  void SetUp() override {
-    const char* const url = std::getenv("POLYKERN_POSTGRESQL");
-    if (url == nullptr) GTEST_SKIP() << "needs PostgreSQL: e2e.postgresql runs it";
-    const std::string schema = "f" + std::to_string(getpid()) + "_" +
-                               testing::UnitTest::GetInstance()->current_test_info()->name();
-    const std::string place = std::string(url).substr(std::string("postgresql:").size());
-    Connection(place).Run(("CREATE SCHEMA \"" + schema + "\"").c_str());
-    place_ = place + "&options=-csearch_path%3D%22" + schema + "%22";
-  }
-
-  std::unique_ptr<Front> Join(std::uint64_t number) const {
-    return JoinFronts({.place = place_, .number = number}, configuration_);
-  }
   /// What a client is to the front ends, after it was claimed by one of them.
   static FrontClient Claim(Front& front, const std::string& name) {
     const FrontNews news = front.Exchange({.claims = {{name, ""}}, .writes = false});
@@ -58,11 +40,6 @@ class FrontsOf : public testing::Test {
     partial.clients = clients.size();
     return partial;
   }
-  std::int64_t Number(const char* sql) const { return Connection(place_).Number(sql); }
-  void Run(const char* sql) const { Connection(place_).Run(sql); }
-
-  const StoreConfiguration configuration_ = ToTexts(FederationConfiguration{});
-  std::string place_;
 };
 
 TEST_F(FrontsOf, NumberClientsInTheOrderTheyCameToAnyOfThem) {
@@ -276,7 +253,7 @@ TEST_F(FrontsOf, HearOfWhatOthersSay) {
 
 TEST_F(FrontsOf, KeepAWriterOutThatWantsTheStoreForItself) {
   const auto a = Join(1);
-  EXPECT_THROW(OpenStore("postgresql:" + place_), StoreInUse);
+  EXPECT_THROW(OpenStore(url()), StoreInUse);
 }
 
 TEST_F(FrontsOf, LeaveNothingHalfDoneToAWriterThatIsAlone) {
@@ -285,8 +262,8 @@ TEST_F(FrontsOf, LeaveNothingHalfDoneToAWriterThatIsAlone) {
     const std::uint64_t x = Claim(*a, "x").number;
     a->Exchange({.partial = PartialOf(1, 0, {x})});
   }
-  EXPECT_EQ(ReadStore("postgresql:" + place_).clients[0].next_step, 0U);  // its step has not ended
-  const auto store = OpenStore("postgresql:" + place_);
+  EXPECT_EQ(ReadStore(url()).clients[0].next_step, 0U);  // its step has not ended
+  const auto store = OpenStore(url());
   EXPECT_EQ(store->Contents().clients[0].accepted, 0U);
   EXPECT_EQ(Number("SELECT next_step FROM polykern_client"), 0);
   EXPECT_EQ(Number("SELECT count(*) FROM polykern_partial"), 0);
@@ -295,7 +272,7 @@ TEST_F(FrontsOf, LeaveNothingHalfDoneToAWriterThatIsAlone) {
 TEST_F(FrontsOf, SayWhatDiffersInAnotherFederation) {
   const auto a = Join(1);
   Claim(*a, "x");
-  StoreConfiguration other = configuration_;
+  StoreConfiguration other = ToTexts(configuration_);
   other["seed"] = "8";
   try {
     JoinFronts({.place = place_, .number = 2}, other);

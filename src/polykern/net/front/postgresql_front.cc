@@ -95,9 +95,9 @@ class PostgresqlFront final : public Front {
       LockFront(*connection_, options_.number);
       to_fronts_ = ChannelOf(*connection_, Ears::kFronts);
       to_ender_ = ChannelOf(*connection_, Ears::kEnder);
-      clock_ = WrongClock(
-          std::time(nullptr),
-          connection_->Number("SELECT extract(epoch FROM clock_timestamp())::bigint"));
+      clock_ =
+          WrongClock(std::time(nullptr),
+                     connection_->Number("SELECT extract(epoch FROM clock_timestamp())::bigint"));
     } catch (...) {
       connection_.reset();
       throw;
@@ -313,8 +313,8 @@ class PostgresqlFront final : public Front {
       const bool gone = !may_come_in({.serial = rows.Text(i, 3), .expires = rows.Integer(i, 4)});
       if (gone == (rows.Integer(i, 2) != 0)) continue;
       changed.push_back(rows.Count(i, 0));
-      events.push_back({std::time(nullptr), rows.Text(i, 1), gone ? "gone" : "expected",
-                        "by its certificate"});
+      events.push_back(
+          {std::time(nullptr), rows.Text(i, 1), gone ? "gone" : "expected", "by its certificate"});
     }
     connection_->Run(
         "UPDATE polykern_client SET gone = NOT gone WHERE number = ANY($1::bigint[]) "

@@ -79,8 +79,7 @@ StoreConfiguration ConfigurationIn(Connection& connection) {
 }
 
 bool HasTable(Connection& connection, const char* name) {
-  return !connection
-              .Run("SELECT 1::bigint WHERE to_regclass($1) IS NOT NULL", {std::string(name)})
+  return !connection.Run("SELECT 1::bigint WHERE to_regclass($1) IS NOT NULL", {std::string(name)})
               .empty();
 }
 
@@ -264,9 +263,8 @@ void WriteNotes(Connection& connection, std::span<const NotedClient> notes) {
         "UPDATE SET label = excluded.label, forgotten = excluded.forgotten, "
         "serial = excluded.serial, expires = excluded.expires",
         {client, note.label, std::int64_t{note.forgotten}, note.serial, note.expires});
-    connection.Run(
-        "UPDATE polykern_client SET gone = $2::bigint::int::boolean WHERE number = $1",
-        {client, std::int64_t{note.forgotten}});
+    connection.Run("UPDATE polykern_client SET gone = $2::bigint::int::boolean WHERE number = $1",
+                   {client, std::int64_t{note.forgotten}});
   }
 }
 

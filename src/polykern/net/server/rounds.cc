@@ -5,7 +5,7 @@
 #include "polykern/core/error.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/release_opener.h"
-#include "polykern/net/server/rounds_shared_internal.h"
+#include "polykern/net/server/rounds_internal.h"
 
 namespace polykern {
 namespace {

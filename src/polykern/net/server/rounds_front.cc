@@ -11,7 +11,7 @@
 #include "polykern/net/front/step_ender.h"
 #include "polykern/net/server/release_opener.h"
 #include "polykern/net/server/rounds.h"
-#include "polykern/net/server/rounds_shared_internal.h"
+#include "polykern/net/server/rounds_internal.h"
 
 namespace polykern {
 namespace {
@@ -54,8 +54,10 @@ void Rounds::SetAddress(const std::string& address) {
   shared_->spoke = {};  // the others should know
 }
 
+/// Without its database; but clients of the only front end have nowhere else to go.
 std::optional<Ending> Rounds::AwayRefusal() const {
-  return shared_->away ? std::optional(kAway) : std::nullopt;
+  const bool others = shared_->all.fronts.size() > 1;
+  return shared_->away && others ? std::optional(kAway) : std::nullopt;
 }
 
 bool Rounds::IsFirstAnswer() const {
@@ -147,7 +149,7 @@ FrontWork Rounds::WorkForOthers(Time now) {
 }
 
 void Rounds::ExchangeAll(Locked& locked, Time now) {
-  if (shared_->away && now >= *shared_->away + kAwayTime && !shared_->told_away) {
+  if (AwayRefusal() && now >= *shared_->away + kAwayTime && !shared_->told_away) {
     shared_->told_away = true;
     for (std::size_t k = 0; k < members_.size(); ++k) {
       if (members_[k].session) End(*links_.Find(*members_[k].session), kAway);

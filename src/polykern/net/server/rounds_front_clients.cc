@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "polykern/net/server/rounds.h"
-#include "polykern/net/server/rounds_shared_internal.h"
+#include "polykern/net/server/rounds_internal.h"
 
 namespace polykern {
 
@@ -113,7 +113,8 @@ void Rounds::NoteShared(std::uint64_t client) {
 
 void Rounds::RecheckShared(const std::function<bool(const ClientNote&)>& may_come_in) {
   const auto& fronts = shared_->all.fronts;
-  if (std::ranges::any_of(fronts, [](const FrontStatus& each) { return each.here && each.leads; })) {
+  if (std::ranges::any_of(fronts,
+                          [](const FrontStatus& each) { return each.here && each.leads; })) {
     shared_->may_come_in = may_come_in;
   }
 }
