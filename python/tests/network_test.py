@@ -287,3 +287,30 @@ def test_closing_wakes_up_whoever_waits():
     agent.close()
     thread.join(30)
     assert len(ended) == 1
+
+
+def test_an_exported_model_predicts_as_the_program_does(tmp_path):
+    columns = {"wind": (0, 20), "heat": (-40, 60)}
+    chance = np.random.default_rng(5)
+    X = np.column_stack([chance.uniform(0, 20, 60), chance.uniform(-40, 60, 60)])
+    Y = 1500 + 1000 * np.sin(X[:, 0] / 4)
+    with pk.Server(columns=columns, target=("power", 0, 3000), store=tmp_path / "store.db", clients=["mill"]) as server:
+        with pk.Agent(server.address, name="mill", state=tmp_path / "mill.state") as agent:
+            for x, y in zip(X, Y):
+                agent.predict(x)
+                assert agent.learn(y)
+            assert agent.wait_until_counted(30)
+    subprocess.run([POLYKERN, "store", "export", "store.db", "--out", "wind.model"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "new.csv").write_text("wind,heat\n" + "".join(f"{float(w)!r},{float(h)!r}\n" for w, h in X))
+    for state in [None, tmp_path / "mill.state"]:
+        model = pk.load_model(tmp_path / "wind.model", state)
+        assert (model.columns, model.step, model.configuration()["algorithm"]) == (["wind", "heat"], 60, "pof-gram")
+        done = subprocess.run([POLYKERN, "predict", "--model", "wind.model", "--data", "new.csv",
+                               *([] if state is None else ["--state", str(state)])], cwd=tmp_path, capture_output=True, check=True)
+        assert [json.loads(line)["prediction"] for line in done.stdout.splitlines()] == list(model.predict(X))
+    with pytest.raises(ValueError, match="x has"):
+        model.predict(X[:, :1])
+    with pytest.raises(ValueError, match="leave out time"):
+        model.predict(X, time=X[:, 0])
+    with pytest.raises(ValueError, match="not a model of polykern"):
+        pk.load_model(tmp_path / "new.csv")

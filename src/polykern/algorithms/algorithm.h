@@ -81,6 +81,9 @@ class Server {
   virtual void BeginEpoch() {}
   /// What the last Commit and Open did not take in, and why; one line for each.
   virtual std::span<const std::string> discarded() const { return {}; }
+  /// How the clients weigh their experts, on average, as far as they have said; empty: they have
+  /// not.
+  virtual std::vector<double> MeanWeights() const { return {}; }
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
   virtual std::vector<double> Save() const = 0;
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;
@@ -125,6 +128,10 @@ class Algorithm {
                        std::span<double> /*weights*/) const {
     return false;
   }
+
+  /// Changes a state at its start to one whose weights these are, but for rounding; nothing if
+  /// clients have no weights of their own, or nobody could tell (Server::MeanWeights).
+  virtual void SetWeights(std::span<const double> /*weights*/, std::span<double> /*state*/) const {}
 
   /// Masks begin anew: a client in this state sends nothing from here on that it has sent before,
   /// counted or not.

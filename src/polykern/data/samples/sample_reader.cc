@@ -142,7 +142,7 @@ void SampleReader::FindColumns() {
     }
     return *column;
   };
-  target_column_ = require(wanted_.target);
+  target_column_ = wanted_.labelled ? require(wanted_.target) : Find(wanted_.target);
   id_column_ = Find(wanted_.id);
   if (!wanted_.time.empty()) time_column_ = require(wanted_.time);
   for (const std::string& name : wanted_.inputs) columns_.push_back(require(name));
@@ -172,8 +172,8 @@ void SampleReader::TakeRow(InputSample& sample) const {
   }
   const std::vector<Cell>& cells = scanner.cells();
   double ignored = 0;
-  if (ParseCell(cells[target_column_].text, ignored) != CellKind::kMissing) {
-    sample.y = NumberIn(cells[target_column_], wanted_.target, wanted_.decimal);
+  if (target_column_ && ParseCell(cells[*target_column_].text, ignored) != CellKind::kMissing) {
+    sample.y = NumberIn(cells[*target_column_], wanted_.target, wanted_.decimal);
   }
   if (id_column_ && !cells[*id_column_].text.empty()) {
     sample.id = IdOf(cells[*id_column_].Unescape());

@@ -1,0 +1,76 @@
+#include "polykern/net/agent/model_predictor.h"
+
+#include <string>
+
+#include "polykern/core/error.h"
+#include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/configuration_texts.h"
+
+namespace polykern {
+namespace {
+
+/// That of an agent that has learnt nothing by itself.
+std::vector<double> StartingState(const ExportedModel& model) {
+  const auto algorithm = MakeAlgorithm(FromTexts(model.configuration));
+  std::vector<double> state(algorithm->state_size());
+  if (model.weights.empty()) return state;
+  if (model.weights.size() != algorithm->experts()) {
+    throw Error("a model with weights of " + std::to_string(model.weights.size()) +
+                " experts, of which it has " + std::to_string(algorithm->experts()));
+  }
+  algorithm->SetWeights(model.weights, state);
+  return state;
+}
+
+/// Whatever masks have begun since.
+ConfigurationTexts WithoutEpoch(ConfigurationTexts texts) {
+  texts.erase("epoch");
+  texts.erase("epoch_begin");
+  return texts;
+}
+
+AgentState StateFor(const ExportedModel& model, const std::optional<AgentState>& own) {
+  AgentState state = own.value_or(AgentState());
+  if (own) {
+    const std::string difference =
+        Differences(WithoutEpoch(own->configuration), WithoutEpoch(model.configuration));
+    if (!difference.empty()) {
+      throw Error("the state is of an agent of another federation than the model (" + difference +
+                  "); use one of the same, or leave out " + OptionName("state"));
+    }
+  } else {
+    state.private_state = StartingState(model);
+  }
+  state.configuration = model.configuration;
+  state.model = Encode(model.model);
+  return state;
+}
+
+}  // namespace
+
+class ModelPredictor::Impl {
+ public:
+  Impl(const ExportedModel& model, const std::optional<AgentState>& own)
+      : rounds(StateFor(model, own), "the model") {}
+
+  AgentRounds rounds;
+};
+
+ModelPredictor::ModelPredictor(const ExportedModel& model, const std::optional<AgentState>& own)
+    : impl_(std::make_unique<Impl>(model, own)) {}
+
+ModelPredictor::~ModelPredictor() = default;
+
+const FederationConfiguration& ModelPredictor::configuration() const {
+  return impl_->rounds.configuration();
+}
+
+const InputPosition& ModelPredictor::position() const {
+  return impl_->rounds.position();
+}
+
+AgentPrediction ModelPredictor::Predict(std::span<const float> x) {
+  return impl_->rounds.Predict(x);
+}
+
+}  // namespace polykern
