@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "messages.h"
 #include "polykern/algorithms/engine.h"
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 POLYKERN = os.environ["POLYKERN"]
-STEPS = 60
+STEPS = 240
 
 
 def rows(seed, count, label=True):

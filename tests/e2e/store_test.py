@@ -113,7 +113,6 @@ def test_bad_input_gets_one_clear_line(polykern, tmp_path):
     for arguments, code, words in [
         (["store"], 2, "show, export, backup, restore, epoch, prune"),
         (["store", "show"], 2, "PATH is required"),
-        (["store", "export", "federation"], 1, "store.db: there is no store here"),
         (["store", "show", "none.db"], 1, "none.db: there is no store here"),
         (["store", "show", "."], 1, "store.db: there is no store here"),
         (["store", "show", "newer.db"], 1, "version 2, made by a newer polykern"),

@@ -11,6 +11,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/io/files.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/model_export.h"
 #include "polykern/net/server/new_epoch.h"
@@ -76,7 +77,8 @@ void Show(const StoreOptions& options) {
   }
   std::cout << Count(store.step_records, "step") << " and " << Count(store.events, "event")
             << " on record\n\n";
-  for (const auto& [key, value] : store.configuration) std::cout << key << " = " << value << '\n';
+  for (const auto& [key, value] : store.configuration)
+    std::cout << key << " = " << Shown(value) << '\n';
   std::vector<std::vector<std::string>> rows;
   for (const StoredClient& client : store.clients) {
     rows.push_back({client.name, std::to_string(rows.size()), std::to_string(client.accepted),

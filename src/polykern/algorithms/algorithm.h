@@ -118,8 +118,9 @@ class Algorithm {
   /// eta_k of constant-rate Hedge, which Theorem 2's bound needs; 0 if that does not apply.
   virtual double weight_rate() const { return 0; }
 
-  /// Private numbers a client keeps between steps. They start at 0.
+  /// Private numbers a client keeps between steps. They start at 0, unless Start changes that.
   virtual std::size_t state_size() const = 0;
+  virtual void Start(std::span<double> /*state*/) const {}
   /// How many of them, the first ones, still mean something when the features are drawn anew.
   virtual std::size_t lasting_state() const { return state_size(); }
   /// The weights, experts() of them, with which a client in this state would mix its experts at a

@@ -1,8 +1,11 @@
 #include "polykern/net/exported_model.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <variant>
+
+#include <openssl/evp.h>
 
 #include "polykern/core/error.h"
 #include "polykern/io/checksum.h"
@@ -17,6 +20,7 @@ namespace {
 constexpr std::string_view kMagic = "polykern model\n";
 constexpr std::size_t kSumSize = 32;
 constexpr std::uint32_t kModelFormat = 1;
+constexpr std::size_t kMostInText = std::size_t{1} << 29;
 
 std::string ModelSum(std::string_view bytes) {
   const auto sum = Sha256(std::as_bytes(std::span(bytes)));
@@ -69,6 +73,31 @@ ExportedModel DecodeExport(std::string_view bytes) {
   model.model = ReadModelChange(message.model());
   model.weights.assign(message.weights().begin(), message.weights().end());
   return model;
+}
+
+std::string ExportToText(const ExportedModel& model) {
+  const std::string bytes = EncodeExport(model);
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // with a NUL at its end
+  if (bytes.size() > kMostInText) throw Error("the model is too large for a configuration");
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
+  text.pop_back();
+  return text;
+}
+
+ExportedModel ExportFromText(std::string_view text) {
+  std::string bytes(3 * (text.size() / 4), '\0');
+  if (text.size() > 2 * kMostInText || text.size() % 4 != 0 ||
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()),
+                      static_cast<int>(text.size())) != static_cast<int>(bytes.size())) {
+    RefuseModel();
+  }
+  const std::size_t padding = text.size() - std::min(text.find_last_not_of('=') + 1, text.size());
+  if (padding > 2) RefuseModel();
+  bytes.resize(bytes.size() - padding);
+  return DecodeExport(bytes);
 }
 
 ExportedModel ReadExport(const std::string& path) {

@@ -12,8 +12,8 @@ namespace polykern {
 /// A federation's model by itself, with all that is needed to predict. A plain value.
 struct ExportedModel {
   ConfigurationTexts configuration = {};
-  ModelChange model = {};             ///< every block
-  std::vector<double> weights = {};   ///< of the experts, the clients' mean; empty: all alike
+  ModelChange model = {};            ///< every block
+  std::vector<double> weights = {};  ///< of the experts, the clients' mean; empty: all alike
 };
 
 /// To bytes with a checksum, and back. Pure functions; any thread may call anything. The same model
@@ -21,6 +21,10 @@ struct ExportedModel {
 /// else, or of a newer version; whether the model fits its configuration is not judged.
 std::string EncodeExport(const ExportedModel& model);
 ExportedModel DecodeExport(std::string_view bytes);
+
+/// The same in letters (base64), as a federation's configuration has it.
+std::string ExportToText(const ExportedModel& model);
+ExportedModel ExportFromText(std::string_view text);
 
 /// The same of a file, which errors name.
 ExportedModel ReadExport(const std::string& path);

@@ -76,6 +76,11 @@ SampleReader::SampleReader(std::istream& input, std::string what, SampleColumns 
               OptionName("delimiter"));
 }
 
+void SampleReader::Want(SampleColumns columns) {
+  wanted_ = std::move(columns);
+  if (started_ && !json_) FindColumns();
+}
+
 bool SampleReader::Next(InputSample& sample) {
   if (!lines_.Next()) return false;
   if (!std::exchange(started_, true)) {
@@ -144,7 +149,9 @@ void SampleReader::FindColumns() {
   };
   target_column_ = wanted_.labelled ? require(wanted_.target) : Find(wanted_.target);
   id_column_ = Find(wanted_.id);
+  time_column_.reset();
   if (!wanted_.time.empty()) time_column_ = require(wanted_.time);
+  columns_.clear();
   for (const std::string& name : wanted_.inputs) columns_.push_back(require(name));
   if (!wanted_.inputs.empty()) return;
   for (std::size_t c = 0; c < names_.size(); ++c) {

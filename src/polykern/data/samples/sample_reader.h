@@ -68,6 +68,9 @@ class SampleReader {
   /// As InputLines::BeginsWith.
   bool BeginsWith(const InputPosition& before) { return lines_.BeginsWith(before); }
 
+  /// What is read from the next line on. Throws Error if the header lacks a column.
+  void Want(SampleColumns columns);
+
   /// The next line that is not blank; false at the end. Throws Error if the header lacks a column,
   /// and BrokenInput as InputLines::Next does.
   bool Next(InputSample& sample);
@@ -81,7 +84,7 @@ class SampleReader {
   double InputIn(const std::string& column, const Cell& cell) const;
 
   const std::string what_;
-  const SampleColumns wanted_;
+  SampleColumns wanted_;
   InputLines lines_;
   bool started_ = false;
   bool json_ = false;

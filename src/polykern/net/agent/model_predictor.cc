@@ -4,42 +4,23 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/agent/frozen_expert.h"
 #include "polykern/net/configuration_texts.h"
 
 namespace polykern {
 namespace {
 
-/// That of an agent that has learnt nothing by itself.
-std::vector<double> StartingState(const ExportedModel& model) {
-  const auto algorithm = MakeAlgorithm(FromTexts(model.configuration));
-  std::vector<double> state(algorithm->state_size());
-  if (model.weights.empty()) return state;
-  if (model.weights.size() != algorithm->experts()) {
-    throw Error("a model with weights of " + std::to_string(model.weights.size()) +
-                " experts, of which it has " + std::to_string(algorithm->experts()));
-  }
-  algorithm->SetWeights(model.weights, state);
-  return state;
-}
-
-/// Whatever masks have begun since.
-ConfigurationTexts WithoutEpoch(ConfigurationTexts texts) {
-  texts.erase("epoch");
-  texts.erase("epoch_begin");
-  return texts;
-}
-
 AgentState StateFor(const ExportedModel& model, const std::optional<AgentState>& own) {
   AgentState state = own.value_or(AgentState());
   if (own) {
-    const std::string difference =
-        Differences(WithoutEpoch(own->configuration), WithoutEpoch(model.configuration));
+    const std::string difference = DifferencesButEpoch(own->configuration, model.configuration);
     if (!difference.empty()) {
       throw Error("the state is of an agent of another federation than the model (" + difference +
                   "); use one of the same, or leave out " + OptionName("state"));
     }
   } else {
-    state.private_state = StartingState(model);
+    const auto algorithm = MakeClientAlgorithm(FromTexts(model.configuration));
+    state.private_state = StartingState(*algorithm, model.weights);
   }
   state.configuration = model.configuration;
   state.model = Encode(model.model);

@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint8_t kPresent[] = {1};
+constexpr std::uint8_t kOneClientIsThere[] = {1};
 
 /// A federation of one client that has learnt for a while: its store, and the client.
 struct SmallFleet {
@@ -52,7 +52,7 @@ struct SmallFleet {
     for (std::uint64_t step = 0; step < steps; ++step) {
       const auto x = InputsAt(step);
       const double y = 0.5 + 0.3 * static_cast<double>(x[0] * x[1]);
-      round.Predict(coordinator.broadcast(), *clients, 0, x, kPresent);
+      round.Predict(coordinator.broadcast(), *clients, 0, x, kOneClientIsThere);
       if (algorithm->kept_samples() > 0) buffer.Add(x, y);
       coordinator.Receive(round.Learn(std::array{y}));
       coordinator.Commit();
@@ -66,7 +66,7 @@ struct SmallFleet {
   /// Of a client in this state, which learns nothing.
   double PredictionOf(Clients& client, std::span<const float> x) const {
     ClientRound round(*algorithm);
-    round.Predict(broadcast, client, 0, x, kPresent);
+    round.Predict(broadcast, client, 0, x, kOneClientIsThere);
     return algorithm->loss().Predicted(round.predictions()[0]);
   }
 
@@ -108,6 +108,12 @@ TEST(AModelExport, HasTheWeightsThatClientsHaveToldOf) {
   ASSERT_TRUE(fleet.algorithm->Weights(fresh.State(0), 0, weights));
   for (std::size_t e = 0; e < weights.size(); ++e) EXPECT_NEAR(weights[e], model.weights[e], 1e-6);
   EXPECT_TRUE(ExportModel(SmallFleet("pof-mkl", 5).store).weights.empty());
+}
+
+TEST(AModelExport, IsAtMostATenthLargerThanTheta) {
+  const SmallFleet fleet("pof-gram", 40);
+  const double theta = static_cast<double>(sizeof(float) * fleet.broadcast.model.size());
+  EXPECT_LE(static_cast<double>(EncodeExport(ExportModel(fleet.store)).size()), 1.1 * theta);
 }
 
 TEST(AModelExport, NeedsAStepAndAModelThatFits) {
