@@ -107,8 +107,9 @@ def test_a_changed_range_and_an_added_column_cost_nothing(fleet):
     fleet.kill(fleet.agents[1])
     fleet.serve("--store", "new.db")
     fleet.agents[1] = fleet.join(1)
-    for k, agent in enumerate(fleet.agents):
-        assert agent.wait(60) == 0, (fleet.folder / f"{NAMES[k]}.err").read_text()
+    fleet.wait_for(BEFORE + AFTER)
+    for process in [*fleet.agents, fleet.server]:
+        fleet.kill(process)
     change = fleet.changes_at()
     assert BEFORE <= change <= BEFORE + 20
     before = fleet.error(BEFORE - 100, BEFORE)

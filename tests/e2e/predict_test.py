@@ -84,7 +84,7 @@ def test_what_does_not_fit_is_said_in_one_line(learnt, tmp_path):
     (folder / "other.csv").write_text("wind,warmth\n1,2\n")
     (folder / "cut.model").write_bytes((folder / "wind.model").read_bytes()[:-9])
     for arguments, words in [
-        (["--data", "other.csv"], 'other.csv: there is no column "heat"; there are'),
+        (["--data", "other.csv"], 'other.csv: there is no column "heat"'),
         (["--data", "none.csv"], "none.csv"),
         (["--model", "cut.model"], "cut.model: a damaged model"),
         (["--model", "new.csv"], "new.csv: not a model of polykern"),

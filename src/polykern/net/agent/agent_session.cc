@@ -137,7 +137,6 @@ bool Agent::Session::Received(std::string_view bytes) {
     const ServerMessage message = DecodeServerMessage(bytes);
     const std::lock_guard lock(mutex_);
     failure_.reset();  // if it still holds, that is found out again
-    superseded_ = false;
     try {
       std::visit([this](const auto& m) { Take(m); }, message);
     } catch (const Superseded& error) {
@@ -158,6 +157,7 @@ bool Agent::Session::Received(std::string_view bytes) {
 void Agent::Session::Take(const Welcome& welcome) {
   std::string again = rounds_->Take(welcome);
   connected_ = true;
+  superseded_ = false;
   trouble_.clear();
   if (!again.empty()) link_->Send(std::move(again));
 }
