@@ -31,6 +31,9 @@ void AddPkiServeCommand(CLI::App& pki);
 /// client list, forget and label.
 void AddClientCommand(CLI::App& program);
 
+/// Predictions of an exported model for a file.
+void AddPredictCommand(CLI::App& program);
+
 /// store show, export, backup, restore, epoch and prune.
 void AddStoreCommand(CLI::App& program);
 

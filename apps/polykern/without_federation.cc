@@ -7,7 +7,7 @@ namespace polykern {
 /// it.
 void AddFederationCommands(CLI::App& program) {
   for (const std::string name :
-       {"serve", "join", "status", "helper", "load", "pki", "client", "store"}) {
+       {"serve", "join", "status", "helper", "load", "pki", "client", "store", "predict"}) {
     auto& command =
         *program.add_subcommand(name, "Of the real federation: scripts/run " + name + " builds it");
     command.set_help_flag();  // its options are not known here

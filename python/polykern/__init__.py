@@ -50,15 +50,16 @@ from polykern._algorithms import (
     make_algorithm,
 )
 from polykern._data import Data, load
+from polykern._model import Model, load_model
 from polykern._network import Agent, Server
 from polykern._simulation import DivergenceWarning, Result, simulate
 
 __all__ = [
     "Agent", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FedPoe", "FomdOms",
-    "Kernel", "KernelBank", "Local", "LocalRls", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad",
+    "Kernel", "KernelBank", "Local", "LocalRls", "Model", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad",
     "PofGram", "PofMkl", "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__",
     "algorithm_names",
-    "dictionary", "dictionary_names", "init_authority", "issue_certificate", "load", "make_algorithm",
+    "dictionary", "dictionary_names", "init_authority", "issue_certificate", "load", "load_model", "make_algorithm",
     "paper_bandwidths", "recipe_names", "simulate",
 ]
 

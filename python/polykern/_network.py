@@ -78,7 +78,8 @@ class Agent:
 
         If the server refuses this agent, it predicts with the newest model it has; `status()["failure"]` says why.
         """
-        if self.wait > 0 or not self.status()["ready"]:
+        status = self.status()
+        if self.wait > 0 or not status["ready"] or status["superseded"]:
             try:
                 self._core.wait_for_step(self.wait if self.wait > 0 else 10.0)
             except RuntimeError:
@@ -124,7 +125,8 @@ class Agent:
         return self._core.configuration()
 
     def status(self):
-        """A dict: ready, learn_ranges, connected, finished, step, client, learnt, unlearnt, clipped, rejected,
+        """A dict: ready, learn_ranges, connected, finished, superseded (another federation has begun from this one, to which `predict`
+        moves), step, client, learnt, unlearnt, clipped, rejected,
         not_learnt (why the last label was not learnt from, though it is good), trouble, failure."""
         return self._core.status()
 
@@ -161,6 +163,9 @@ class Server:
     With masking="helper" the server sees sums over many clients alone; helper says where `polykern helper` listens. With epsilon,
     sums get noise, from the helper or, without masks, from this server; `status()["noise"]` says what is spent.
 
+    from_store: the store of a federation from which a new one begins: what is not given is as there, and clients use its model beside
+    what they learn. Agents that know that federation move to the new one, and are given samples as it wants them from then on.
+
     A store that exists says what its federation is: whatever is not given comes from there, and what is given must agree.
 
     >>> import polykern as pk
@@ -171,7 +176,7 @@ class Server:
 
     def __init__(self, algorithm=None, dimension=None, *, columns=None, target=None, target_range=None, learn_ranges=None,
                  store=None, listen="127.0.0.1:0", certificates=None, clients=None, quorum=None, deadline=10.0, steps=0, horizon=None,
-                 seed=None, time=None, lags=None, calendar=None, ahead=None, missing=None, categories=None, helper=None, **options):
+                 seed=None, time=None, lags=None, calendar=None, ahead=None, missing=None, categories=None, helper=None, from_store=None, **options):
         if target is not None and not isinstance(target, str):
             if target_range is not None:
                 raise ValueError("target has a range already: leave out target_range, or give the target's name alone")
@@ -189,7 +194,8 @@ class Server:
         ranges = [(name, float(pair[0]), float(pair[1])) for name, pair in ends_of.items() if pair is not None]
         if hasattr(categories, "items"):
             categories = [f"{name}={':'.join(texts)}" if texts else name for name, texts in categories.items()]
-        inputs = dict(time=time, lags=lags, calendar=calendar, ahead=ahead, missing=missing, categories=categories)
+        inputs = dict(time=time, lags=lags, calendar=calendar, ahead=ahead, missing=missing, categories=categories,
+                      from_store=None if from_store is None else os.fspath(from_store))
         self._core = _core.Server(algorithm, dimension, list(columns or []), ranges, target, ends, plain, learn_ranges, os.fspath(store), listen,
                                   None if certificates is None else os.fspath(certificates), list(clients or []), quorum,
                                   float(deadline), steps, horizon, seed, inputs, options, helper or "")

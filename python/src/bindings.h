@@ -55,6 +55,7 @@ void BindSimulation(py::module_& module);
 void BindData(py::module_& module);
 void BindOnlineLearner(py::module_& module);
 void BindNetwork(py::module_& module);
+void BindModel(py::module_& module);
 
 /// What Python calls a KernelBank: the C++ one, and what it was drawn from. Immutable.
 struct Bank {

@@ -24,4 +24,5 @@ PYBIND11_MODULE(_core, module) {
   BindData(module);
   BindOnlineLearner(module);
   BindNetwork(module);
+  BindModel(module);
 }

@@ -78,7 +78,15 @@ class PythonAgent {
 
   bool WaitForStep(double seconds) {
     const auto agent = Open();
-    return Patiently(seconds, [&](milliseconds time) { return agent->WaitForStep(time); });
+    return Patiently(seconds, [&](milliseconds time) {
+      if (agent->status().superseded) {
+        const std::lock_guard lock(mutex_);
+        agent->Move();
+        samples_.reset();  // it is another federation's from here on
+        waits_ = false;
+      }
+      return agent->WaitForStep(time) && !agent->status().superseded;
+    });
   }
   bool WaitUntilCounted(double seconds) {
     const auto agent = Open();
@@ -171,11 +179,12 @@ class PythonAgent {
   py::dict Status() {
     const auto agent = Open();
     const AgentStatus s = WithoutGil([&] { return agent->status(); });
-    return py::dict(
-        "ready"_a = s.ready, "learn_ranges"_a = s.learn_ranges, "connected"_a = s.connected,
-        "finished"_a = s.finished, "step"_a = s.step, "client"_a = s.client, "learnt"_a = s.learnt,
-        "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped, "rejected"_a = s.rejected,
-        "not_learnt"_a = s.not_learnt, "trouble"_a = s.trouble, "failure"_a = TextOf(s.failure));
+    return py::dict("ready"_a = s.ready, "learn_ranges"_a = s.learn_ranges,
+                    "connected"_a = s.connected, "finished"_a = s.finished,
+                    "superseded"_a = s.superseded, "step"_a = s.step, "client"_a = s.client,
+                    "learnt"_a = s.learnt, "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped,
+                    "rejected"_a = s.rejected, "not_learnt"_a = s.not_learnt,
+                    "trouble"_a = s.trouble, "failure"_a = TextOf(s.failure));
   }
 
   std::uint64_t Position() {
@@ -232,6 +241,7 @@ void DeclareInputs(const py::dict& inputs, DeclaredFederation& declared) {
     if (setting.name == "calendar") declared.calendar = setting.Texts();
     if (setting.name == "ahead") declared.ahead = setting.Count();
     if (setting.name == "missing") declared.missing = setting.Text();
+    if (setting.name == "from_store") declared.from = setting.Text();
     if (setting.name == "categories") declared.categories = setting.Texts();
   }
 }

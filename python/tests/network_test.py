@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -287,3 +288,60 @@ def test_closing_wakes_up_whoever_waits():
     agent.close()
     thread.join(30)
     assert len(ended) == 1
+
+
+def test_an_exported_model_predicts_as_the_program_does(tmp_path):
+    columns = {"wind": (0, 20), "heat": (-40, 60)}
+    chance = np.random.default_rng(5)
+    X = np.column_stack([chance.uniform(0, 20, 60), chance.uniform(-40, 60, 60)])
+    Y = 1500 + 1000 * np.sin(X[:, 0] / 4)
+    with pk.Server(columns=columns, target=("power", 0, 3000), store=tmp_path / "store.db", clients=["mill"]) as server:
+        with pk.Agent(server.address, name="mill", state=tmp_path / "mill.state") as agent:
+            for x, y in zip(X, Y):
+                agent.predict(x)
+                assert agent.learn(y)
+            assert agent.wait_until_counted(30)
+    subprocess.run([POLYKERN, "store", "export", "store.db", "--out", "wind.model"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    (tmp_path / "new.csv").write_text("wind,heat\n" + "".join(f"{float(w)!r},{float(h)!r}\n" for w, h in X))
+    for state in [None, tmp_path / "mill.state"]:
+        model = pk.load_model(tmp_path / "wind.model", state)
+        assert (model.columns, model.step, model.configuration()["algorithm"]) == (["wind", "heat"], 60, "pof-gram")
+        done = subprocess.run([POLYKERN, "predict", "--model", "wind.model", "--data", "new.csv",
+                               *([] if state is None else ["--state", str(state)])], cwd=tmp_path, capture_output=True, check=True)
+        assert [json.loads(line)["prediction"] for line in done.stdout.splitlines()] == list(model.predict(X))
+    with pytest.raises(ValueError, match="x has"):
+        model.predict(X[:, :1])
+    with pytest.raises(ValueError, match="leave out time"):
+        model.predict(X, time=X[:, 0])
+    with pytest.raises(ValueError, match="not a model of polykern"):
+        pk.load_model(tmp_path / "new.csv")
+
+
+def test_an_agent_moves_to_a_federation_that_begins_from_its_own(tmp_path):
+    def law(wind):
+        return 50 + 30 * np.sin(wind / 4)
+
+    winds = np.random.default_rng(6).uniform(0, 20, 100)
+    small = dict(target=("power", 0, 100), clients=["mill"])
+    server = pk.Server(columns={"wind": (0, 20)}, store=tmp_path / "old.db", **small)
+    address = server.address
+    with pk.Agent(address, name="mill", state=tmp_path / "mill.state") as agent:
+        for wind in winds:
+            agent.predict([wind])
+            assert agent.learn(law(wind))
+        assert agent.wait_until_counted(30)
+        before = agent.predict([7.5])
+        server.close()
+        with pk.Server(from_store=tmp_path / "old.db", store=tmp_path / "new.db", columns={"gust": (0, 9), "wind": (0, 40)},
+                       listen=address, clients=["mill"]) as later:
+            end = time.monotonic() + 30
+            while not agent.status()["superseded"]:
+                assert time.monotonic() < end, agent.status()
+                time.sleep(0.01)
+            made = agent.predict([3, 7.5])
+            assert made.step == 0 and made == pytest.approx(before, abs=0.01)
+            assert agent.configuration()["column.0"] == "0:9 gust"
+            assert agent.learn(law(7.5)) and agent.wait_until_counted(30)
+            assert later.status()["step"] == 1
+    with pytest.raises(ValueError, match='has the input "wind", which this one lacks'):
+        pk.Server(from_store=tmp_path / "old.db", columns={"gust": (0, 9)}, store=tmp_path / "none.db", clients=["mill"])

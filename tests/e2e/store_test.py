@@ -67,12 +67,12 @@ def test_show_says_what_is_there(polykern, store):
     assert shown["clients"][0]["accepted"] == 100 and shown["clients"][1]["answered"] == 0
 
 
-def test_export_gives_every_bit_of_the_model(polykern, store, tmp_path):
-    done = polykern("store", "export", "federation")
+def test_export_as_json_gives_every_bit_of_the_state(polykern, store, tmp_path):
+    done = polykern("store", "export", "federation", "--format", "json")
     exported = json.loads(done.out)
     assert exported["state"] == STATE and exported["steps"] == 100
     assert exported["configuration"]["seed"] == "7"
-    assert polykern("store", "export", "federation", "--out", "model.json").code == 0
+    assert polykern("store", "export", "federation", "--format", "json", "--out", "model.json").code == 0
     assert (tmp_path / "model.json").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "model.json").read_text() == done.out
 
@@ -84,7 +84,7 @@ def test_prune_forgets_the_old_and_keeps_the_model(polykern, store):
     assert store.stat().st_size < size
     done = polykern("store", "prune", "federation", "--keep-steps", "3")
     assert "pruned     8 steps, 0 events" in done.out
-    assert json.loads(polykern("store", "export", "federation").out)["state"] == STATE
+    assert json.loads(polykern("store", "export", "federation", "--format", "json").out)["state"] == STATE
     shown = json.loads(polykern("store", "show", "federation", "--format", "json").out)
     assert shown["step_records"] == 3 and len(shown["clients"]) == 2
 

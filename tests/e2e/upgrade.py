@@ -103,7 +103,7 @@ class Federation:
         return [[p["id"], p["step"], p["prediction"]] for p in made]
 
     def store(self, what, program=None):
-        done = subprocess.run([program or self.program, "store", what, "store.db", *(["--format", "json"] * (what == "show"))],
+        done = subprocess.run([program or self.program, "store", what, "store.db", "--format", "json"],
                               cwd=self.folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 TEST(WithoutFederation, EveryCommandOfItSaysHowToGetIt) {
   for (const std::string name :
-       {"serve", "join", "status", "helper", "load", "pki", "client", "store"}) {
+       {"serve", "join", "status", "helper", "load", "pki", "client", "store", "predict"}) {
     CLI::App program;
     polykern::AddFederationCommands(program);
     try {

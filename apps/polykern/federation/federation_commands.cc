@@ -11,6 +11,7 @@ void AddFederationCommands(CLI::App& program) {
   AddPkiCommand(program);
   AddClientCommand(program);
   AddStoreCommand(program);
+  AddPredictCommand(program);
 }
 
 }  // namespace polykern

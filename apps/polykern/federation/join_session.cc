@@ -67,12 +67,16 @@ JoinSession::JoinSession(const JoinOptions& options)
   scale_ = AgreedScale(federation_);
 }
 
-void JoinSession::Run(std::istream& input, MqttInput* broker) {
-  broker_ = broker;
+SampleColumns JoinSession::Columns() const {
   SampleColumns columns = AgreedColumns(federation_, options_.target, options_.id);
   columns.delimiter = options_.delimiter;
   columns.decimal = options_.decimal;
-  SampleFeed feed(input, InputName(options_.input), columns, scale_, options_.pending);
+  return columns;
+}
+
+void JoinSession::Run(std::istream& input, MqttInput* broker) {
+  broker_ = broker;
+  SampleFeed feed(input, InputName(options_.input), Columns(), scale_, options_.pending);
   bool broken = false;
   try {
     LearnRanges(feed);
@@ -144,6 +148,24 @@ void JoinSession::Read(SampleFeed& feed) {
       ++bad_;
       Tell(bad_lines_.Next(error.Spelled(ShellSpelling), std::chrono::steady_clock::now()));
     }
+    if (agent_.status().superseded) MoveOn(feed);
+  }
+}
+
+/// To the federation that the server has begun from this agent's.
+void JoinSession::MoveOn(SampleFeed& feed) {
+  Tell("the server has begun another federation from this one; moving there");
+  agent_.Move();
+  WaitPatiently([&](auto time) {
+    if (!agent_.status().ready) agent_.WaitForStep(time);
+    return agent_.status().ready;
+  });
+  federation_ = agent_.configuration();
+  scale_ = AgreedScale(federation_);
+  feed.Change(Columns(), scale_);
+  forecasts_.reset();
+  if (federation_.problem.ahead > 1) {
+    forecasts_.emplace(federation_.problem.ahead, federation_.problem.dimension);
   }
 }
 

@@ -56,6 +56,8 @@ class JoinSession {
   void Read(SampleFeed& feed);
   void TellNews(const SampleFeed& feed);
   void Resume(SampleFeed& feed);
+  SampleColumns Columns() const;
+  void MoveOn(SampleFeed& feed);
   void Use(SampleFeed& feed, const FeedSample& sample);
   std::string TimeOf(const FeedSample& sample, std::uint64_t step) const;
   ToldPrediction TellPrediction(SampleFeed& feed, const FeedSample& sample,

@@ -19,10 +19,12 @@
 #include "polykern/core/version.h"
 #include "polykern/io/files.h"
 #include "polykern/net/configuration.h"
+#include "polykern/net/exported_model.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/server/control.h"
 #include "polykern/net/server/declared_federation.h"
 #include "polykern/net/server/hosted_server.h"
+#include "polykern/net/store/open_store.h"
 #include "polykern/results/text_table.h"
 #include "report_files.h"
 #include "service.h"
@@ -141,6 +143,19 @@ std::string WhatNoiseDoes(const FederationConfiguration& federation, const Opene
   return said.str();
 }
 
+/// What it began from; empty: nothing.
+std::string WhatIsBefore(const FederationConfiguration& federation) {
+  if (federation.from.empty()) return {};
+  std::ostringstream said;
+  said << "clients also have the model of an earlier federation, of step "
+       << ExportFromText(federation.from).model.step;
+  if (federation.total_epsilon > 0) {
+    said << "; of an epsilon of " << federation.total_epsilon << " for both, "
+         << federation.options.epsilon << " was left";
+  }
+  return said.str();
+}
+
 /// What the server says when it begins.
 void Announce(HostedServer& server, const HostedServerOptions& options) {
   const ServerView view = server.View();
@@ -158,6 +173,9 @@ void Announce(HostedServer& server, const HostedServerOptions& options) {
             << std::endl;
   if (const std::string noise = WhatNoiseDoes(options.federation, view.opener); !noise.empty()) {
     std::cout << noise << std::endl;
+  }
+  if (const std::string before = WhatIsBefore(options.federation); !before.empty()) {
+    std::cout << before << std::endl;
   }
   server.log().Event("", "started",
                      "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
@@ -319,6 +337,11 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
             .add_option("--store", o->hosted.store,
                         "File, or postgresql:// URL of a database, that remembers everything")
             ->capture_default_str());
+  group("Server",
+        serve.add_option_function<std::string>(
+            "--from", [o](const std::string& path) { o->federation.from = StorePath(path); },
+            "Store of a federation whose settings a new store takes over, but for those "
+            "that are given; clients use its model beside what they learn"));
   group("Server", serve.add_option("--helper", o->hosted.helper,
                                    "HOST:PORT of the polykern helper that takes masks off; needed "
                                    "with --masking helper"));

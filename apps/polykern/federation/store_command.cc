@@ -11,7 +11,9 @@
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/io/files.h"
+#include "polykern/net/configuration_texts.h"
 #include "polykern/net/pki/authority.h"
+#include "polykern/net/server/model_export.h"
 #include "polykern/net/server/new_epoch.h"
 #include "polykern/net/store/open_store.h"
 #include "polykern/results/text_table.h"
@@ -75,7 +77,8 @@ void Show(const StoreOptions& options) {
   }
   std::cout << Count(store.step_records, "step") << " and " << Count(store.events, "event")
             << " on record\n\n";
-  for (const auto& [key, value] : store.configuration) std::cout << key << " = " << value << '\n';
+  for (const auto& [key, value] : store.configuration)
+    std::cout << key << " = " << Shown(value) << '\n';
   std::vector<std::vector<std::string>> rows;
   for (const StoredClient& client : store.clients) {
     rows.push_back({client.name, std::to_string(rows.size()), std::to_string(client.accepted),
@@ -90,16 +93,25 @@ void Show(const StoreOptions& options) {
                                            rows));
 }
 
+/// Every bit of what the server needs.
+std::string StateText(const StoreContents& store) {
+  return Json{{"polykern", Version()},        {"configuration", store.configuration},
+              {"steps", store.newest->steps}, {"participants", store.participants},
+              {"committed", store.committed}, {"state", store.newest->state}}
+             .dump() +
+         "\n";
+}
+
 void Export(const StoreOptions& options) {
   const std::string path = StorePath(options.path);
   const StoreContents store = ReadStore(path);
-  if (!store.newest) throw Error(path + ": no step is committed yet, so there is no model");
-  const std::string text =
-      Json{{"polykern", Version()},        {"configuration", store.configuration},
-           {"steps", store.newest->steps}, {"participants", store.participants},
-           {"committed", store.committed}, {"state", store.newest->state}}
-          .dump() +
-      "\n";
+  std::string text;
+  try {
+    if (!store.newest) throw Error("no step is committed yet, so there is no model");
+    text = options.format == "json" ? StateText(store) : EncodeExport(ExportModel(store));
+  } catch (const Error& error) {
+    throw Error(path + ": " + error.marked());
+  }
   if (options.out == "-") {
     std::cout << text;
     return;
@@ -192,9 +204,15 @@ void AddStoreCommand(CLI::App& program) {
 
   const auto [write, write_options] =
       add("export",
-          "Write the newest model and the configuration as JSON; a server may be using the store.\n"
-          "Example: polykern store export federation --out model.json");
+          "Write the newest model, for polykern predict; a server may be using the store.\n"
+          "Example: polykern store export federation --out wind.model");
   write->add_option("--out", write_options->out, "File to write; -: standard output")
+      ->capture_default_str();
+  write_options->format = "model";
+  write
+      ->add_option("--format", write_options->format,
+                   "model; json: all of the server's state, to read and compare")
+      ->check(CLI::IsMember({"model", "json"}))
       ->capture_default_str();
   write->callback([o = write_options] { Export(*o); });
 

@@ -81,6 +81,9 @@ class Server {
   virtual void BeginEpoch() {}
   /// What the last Commit and Open did not take in, and why; one line for each.
   virtual std::span<const std::string> discarded() const { return {}; }
+  /// How the clients weigh their experts, on average, as far as they have said; empty: they have
+  /// not.
+  virtual std::vector<double> MeanWeights() const { return {}; }
   /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
   virtual std::vector<double> Save() const = 0;
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;
@@ -115,8 +118,9 @@ class Algorithm {
   /// eta_k of constant-rate Hedge, which Theorem 2's bound needs; 0 if that does not apply.
   virtual double weight_rate() const { return 0; }
 
-  /// Private numbers a client keeps between steps. They start at 0.
+  /// Private numbers a client keeps between steps. They start at 0, unless Start changes that.
   virtual std::size_t state_size() const = 0;
+  virtual void Start(std::span<double> /*state*/) const {}
   /// How many of them, the first ones, still mean something when the features are drawn anew.
   virtual std::size_t lasting_state() const { return state_size(); }
   /// The weights, experts() of them, with which a client in this state would mix its experts at a
@@ -125,6 +129,10 @@ class Algorithm {
                        std::span<double> /*weights*/) const {
     return false;
   }
+
+  /// Changes a state at its start to one whose weights these are, but for rounding; nothing if
+  /// clients have no weights of their own, or nobody could tell (Server::MeanWeights).
+  virtual void SetWeights(std::span<const double> /*weights*/, std::span<double> /*state*/) const {}
 
   /// Masks begin anew: a client in this state sends nothing from here on that it has sent before,
   /// counted or not.

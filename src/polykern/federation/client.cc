@@ -13,7 +13,9 @@ Clients::Clients(const Algorithm& algorithm, std::uint64_t first_id, std::size_t
       count_(count),
       state_size_(algorithm.state_size()),
       lasting_(algorithm.lasting_state()),
-      state_(count * state_size_) {}
+      state_(count * state_size_) {
+  for (std::size_t k = 0; k < count; ++k) algorithm.Start(State(k));
+}
 
 void Clients::ForgetFeatures() {
   for (std::size_t k = 0; k < count_; ++k) std::ranges::fill(State(k).subspan(lasting_), 0);

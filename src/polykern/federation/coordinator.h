@@ -95,6 +95,9 @@ class Coordinator {
   /// New clients get the next numbers; they may send at once.
   void AddClients(std::size_t count) { answered_.resize(answered_.size() + count); }
 
+  /// As the clients have said (Server::MeanWeights).
+  std::vector<double> MeanWeights() const { return server_->MeanWeights(); }
+
   /// The model after the last commit, and back to it. Updates of an open step are not part of it.
   /// `answered`: for each client 1 + the last step it had answered by then; empty: nobody is known
   /// to have answered any.

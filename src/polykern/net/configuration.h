@@ -72,6 +72,12 @@ struct FederationConfiguration {
   /// sample without a value cannot be used.
   std::string missing = {};
 
+  /// Where it began from another federation: that one's last model, which clients use beside what
+  /// they learn (ExportToText). Empty: it did not.
+  std::string from = {};
+  /// With noise, if that one had some: epsilon of both together; the options' is what was left.
+  double total_epsilon = 0;
+
   bool imputes() const { return missing == "impute"; }
   std::vector<TextColumn> text_columns() const;
   /// That a row of a client's stream enters: its own, and as a past label later ones.

@@ -88,6 +88,8 @@ void VisitFields(Configuration& c, Visit&& visit) {
   visit("epoch", c.epoch, "0");
   visit("epoch_begin", c.epoch_begin, "0");
   visit("clients", c.clients, "");
+  visit("from", c.from, "");
+  visit("total_epsilon", c.total_epsilon, "0");
 }
 
 std::string ColumnKey(std::size_t i) {
@@ -223,6 +225,11 @@ ConfigurationTexts Canonical(const ConfigurationTexts& texts) {
   }
 }
 
+std::string Shown(const std::string& value) {
+  constexpr std::size_t kMostShown = 200;
+  return value.size() <= kMostShown ? value : "(" + std::to_string(value.size()) + " letters)";
+}
+
 std::string Differences(const ConfigurationTexts& before, const ConfigurationTexts& after) {
   const ConfigurationTexts old = Canonical(before);
   const ConfigurationTexts now = Canonical(after);
@@ -237,7 +244,8 @@ std::string Differences(const ConfigurationTexts& before, const ConfigurationTex
   for (const auto& [key, value] : keys) {
     const std::string from = shown(old, key);
     const std::string to = shown(now, key);
-    if (from != to) text += (text.empty() ? "" : ", ") + key + ": " + from + " -> " + to;
+    if (from != to)
+      text += (text.empty() ? "" : ", ") + key + ": " + Shown(from) + " -> " + Shown(to);
   }
   return text;
 }

@@ -18,6 +18,9 @@ FederationConfiguration FromTexts(const ConfigurationTexts& texts);
 /// Texts of any version as ToTexts writes them; texts that cannot be read stay as they are.
 ConfigurationTexts Canonical(const ConfigurationTexts& texts);
 
+/// A value for people: of a long one how long it is.
+std::string Shown(const std::string& value);
+
 /// What differs, in words: "seed: 1 -> 2"; empty if nothing does. Texts that mean the same, of
 /// whatever version, do not differ.
 std::string Differences(const ConfigurationTexts& old, const ConfigurationTexts& now);

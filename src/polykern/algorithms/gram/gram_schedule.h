@@ -79,6 +79,8 @@ class GramSchedule {
 
   /// Samples in an expert's released sums; 0: it never had any.
   double Samples(std::size_t expert) const { return samples_[expert]; }
+  /// Of the experts: the mean over the clients, when it was last heard.
+  std::span<const double> Weights() const { return weights_; }
   /// Samples in the sums that wait for more.
   double Held(std::size_t expert) const { return held_[expert]; }
 
@@ -129,7 +131,7 @@ class GramSchedule {
   std::vector<double> samples_;       // per expert: in its released sums
   std::vector<double> missed_;        // per expert
   std::vector<double> tokens_;        // per expert: what is left of those of samples it lacks
-  std::vector<double> weights_;  // per expert: the mean over the clients, when it was last heard
+  std::vector<double> weights_;       // per expert
 };
 
 }  // namespace polykern

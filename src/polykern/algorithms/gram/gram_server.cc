@@ -35,6 +35,11 @@ class GramServer final : public Server {
   }
   std::span<const std::string> discarded() const override { return discarded_; }
 
+  std::vector<double> MeanWeights() const override {
+    const auto weights = schedule_.Weights();
+    return {weights.begin(), weights.end()};
+  }
+
   void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
               const RunJobs&) override {
     assert(!closing_);

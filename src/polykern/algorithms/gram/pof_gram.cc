@@ -68,6 +68,10 @@ class PofGram final : public Algorithm {
     return true;
   }
 
+  void SetWeights(std::span<const double> weights, std::span<double> state) const override {
+    mixture_.SetWeights(weights, state.first(mixture_.StateSize()));
+  }
+
   void BeginEpoch(std::span<double> state) const override {
     PendingSamples(state.subspan(lasting_state(), PendingSamples::StateSize(experts())),
                    definition().options.most_samples, kept_samples())

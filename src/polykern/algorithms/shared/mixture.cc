@@ -22,6 +22,20 @@ void Mixture::Weights(std::span<const double> state, std::span<double> weights) 
   HedgeWeights(Losses(state), rate, weights);
 }
 
+void Mixture::SetWeights(std::span<const double> weights, std::span<double> state) const {
+  constexpr double kLeast = 1e-9;
+  constexpr double kUsualRate = 16;  // AdaHedge's after some hundreds of steps
+  double rate = weighting_ == Weighting::kHedge ? rate_ : kAggregatingRate;
+  if (weighting_ == Weighting::kAdaHedge) {
+    rate = kUsualRate;
+    state[experts_] = pace_ * std::log(static_cast<double>(experts_)) / rate;
+  }
+  if (rate == 0) return;  // all are weighed alike, whatever happens
+  for (std::size_t i = 0; i < experts_; ++i) {
+    state[i] = -std::log(std::max(weights[i], kLeast)) / rate;
+  }
+}
+
 double Mixture::Predict(std::span<const double> weights, std::span<const float> predictions) const {
   if (weighting_ != Weighting::kAggregating) return Dot(weights, predictions);
   // The substitution function: halfway between what the mixture would lose at the ends.

@@ -31,6 +31,8 @@ class Mixture {
   }
 
   void Weights(std::span<const double> state, std::span<double> weights) const;
+  /// Makes a state at its start one with these weights, but for rounding; none is less than 1e-9.
+  void SetWeights(std::span<const double> weights, std::span<double> state) const;
   double Predict(std::span<const double> weights, std::span<const float> predictions) const;
   /// `weights` are those the step was played with.
   void Learn(std::span<const double> step_losses, std::span<const double> weights,

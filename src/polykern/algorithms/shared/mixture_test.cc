@@ -28,6 +28,19 @@ std::vector<double> WeightsByHedge(const std::vector<double>& losses, double rat
 constexpr Weighting kEveryWeighting[] = {Weighting::kHedge, Weighting::kAdaHedge,
                                          Weighting::kAggregating};
 
+TEST(Mixture, CanStartWithAnyWeights) {
+  const std::vector<double> wanted = {0.5, 0.1, 0, 0.4};
+  for (const Weighting weighting : kEveryWeighting) {
+    const Mixture mixture(wanted.size(), weighting, 0.3, 0.5);
+    std::vector<double> state(mixture.StateSize());
+    mixture.SetWeights(wanted, state);
+    std::vector<double> weights(wanted.size());
+    mixture.Weights(state, weights);
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(weights[i], wanted[i], 2e-9);
+    EXPECT_TRUE(std::ranges::all_of(state, [](double value) { return std::isfinite(value); }));
+  }
+}
+
 /// A mixture played under squared loss, against experts and labels that may depend on what it does.
 struct Game {
   Game(std::size_t experts, Weighting weighting, double rate)

@@ -42,6 +42,14 @@ class TrackingAlgorithm final : public Algorithm {
                              weights);
   }
 
+  void SetWeights(std::span<const double> weights, std::span<double> state) const override {
+    tracked_->SetWeights(weights, state.subspan(mixture_.StateSize(), tracked_->state_size()));
+  }
+
+  void BeginEpoch(std::span<double> state) const override {
+    tracked_->BeginEpoch(state.subspan(mixture_.StateSize(), tracked_->state_size()));
+  }
+
   std::uint64_t kept_samples() const override { return tracked_->kept_samples(); }
   std::uint64_t most_clients() const override { return tracked_->most_clients(); }
   void CheckContents(const Updates& updates, const Broadcast& broadcast) const override {

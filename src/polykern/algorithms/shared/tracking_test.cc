@@ -50,6 +50,26 @@ class Lone {
   Broadcast broadcast_;
 };
 
+TEST(Tracking, BeginsAnEpochAndTakesWeightsAsTheAlgorithmDoes) {
+  AlgorithmOptions options;
+  options.kernels = 4;
+  options.experts = Experts::kFederated;
+  const auto plain = MakeAlgorithm("pof-gram", options, {2, 10, 1});
+  options.forgetting = kAutoForgetting;
+  const auto tracking = MakeAlgorithm("pof-gram", options, {2, 10, 1});
+  const std::size_t start = TrackingRule::kExperts + 1;  // behind its own mixture
+  ASSERT_GT(tracking->state_size(), start + plain->state_size());
+  std::vector<double> own(plain->state_size(), 3);
+  std::vector<double> state(tracking->state_size(), 3);
+  const std::vector<double> weights(plain->experts(), 1 / static_cast<double>(plain->experts()));
+  plain->BeginEpoch(own);
+  plain->SetWeights(weights, own);
+  tracking->BeginEpoch(state);
+  tracking->SetWeights(weights, state);
+  EXPECT_NE(own, std::vector<double>(own.size(), 3));
+  EXPECT_TRUE(std::ranges::equal(std::span(state).subspan(start, own.size()), own));
+}
+
 /// The mean squared error over all steps but the first few, where label(t, x, random) is learnt.
 template <class Label>
 double ErrorOf(double forgetting, std::size_t dimension, Label label) {

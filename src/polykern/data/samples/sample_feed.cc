@@ -41,6 +41,19 @@ void SampleFeed::ScaleBy(Scale scale) {
   scale_ = std::move(scale);
 }
 
+void SampleFeed::Change(const SampleColumns& columns, const Scale& scale) {
+  reader_.Want(columns);
+  InputPosition known;
+  inputs_.Keep(known);
+  known.means.clear();  // of other inputs
+  inputs_ = SampleInputs(columns, scale);
+  inputs_.Remember(known);
+  scale_ = scale;
+  ahead_ = columns.derived.ahead;
+  timed_ = !columns.time.empty();
+  waiting_.ForgetAll();
+}
+
 bool SampleFeed::Resume(const InputPosition& learnt) {
   const bool same = reader_.BeginsWith(learnt);
   if (same) learnt_lines_ = learnt.line;

@@ -73,6 +73,10 @@ class SampleFeed {
   /// What Next scales by.
   void ScaleBy(Scale scale);
 
+  /// What Next reads and scales from the next line on. Labels that are known stay known; samples
+  /// that wait for theirs are forgotten. Throws Error if the header lacks a column.
+  void Change(const SampleColumns& columns, const Scale& scale);
+
   /// The next sample; false at the end. A problem is returned even if an earlier process saw it.
   bool Next(FeedSample& sample);
 
@@ -98,7 +102,7 @@ class SampleFeed {
   void TakeTarget(double y, FeedSample& sample);
 
   const std::string what_;
-  const std::size_t ahead_;  // steps
+  std::size_t ahead_;  // steps
   SampleReader reader_;
   Scale scale_;  // of labels
   SampleInputs inputs_;
@@ -110,7 +114,7 @@ class SampleFeed {
   std::uint64_t samples_ = 0;
   std::uint64_t clipped_ = 0;
   std::uint64_t clipped_labels_ = 0;
-  const bool timed_;
+  bool timed_;
   std::optional<Seconds> last_time_;
   std::uint64_t went_back_ = 0;
 };

@@ -66,6 +66,34 @@ TEST(AFeed, GivesScaledSamples) {
   EXPECT_EQ(feed.feed.counts().samples, 1U);
 }
 
+TEST(AFeed, MayBeReadInAnotherWayFromALineOn) {
+  for (const bool json : {false, true}) {
+    TextFeed feed(json ? R"({"a": 3, "b": 0, "c": 8, "y": 15}
+{"id": 7, "a": 1, "b": 0, "c": 2}
+{"a": 1, "b": 1, "c": 9, "y": 20}
+{"id": 7, "y": 12})"
+                       : "id,a,b,c,y\n,3,0,8,15\n7,1,0,2,\n,1,1,9,20\n7,,,,12\n");
+    FeedSample sample;
+    for (int line = 0; line < 2; ++line) ASSERT_TRUE(feed.feed.Next(sample));
+    EXPECT_EQ(feed.feed.counts().waiting, 1U);
+    Scale scale = SomeScale();
+    scale.features = {{0, 10}, {0, 4}};
+    scale.target = {0, 40};
+    SampleColumns columns{.inputs = {"c", "a"}, .dimension = 2};
+    feed.feed.Change(columns, scale);
+    ASSERT_TRUE(feed.feed.Next(sample));
+    EXPECT_THAT(sample.x, ElementsAre(testing::FloatEq(0.8F), -0.5F));
+    EXPECT_THAT(sample.y, Optional(0.5));
+    ASSERT_TRUE(feed.feed.Next(sample));
+    EXPECT_THAT(sample.problem, HasSubstr("waits for a label")) << "that was of other columns";
+    EXPECT_EQ(feed.feed.counts().forgotten, 1U);
+    if (json) continue;
+    columns.inputs = {"c", "d"};
+    EXPECT_THAT(MessageOf([&] { feed.feed.Change(columns, scale); }),
+                HasSubstr("in.csv: there is no column \"d\""));
+  }
+}
+
 /// With lags 1 and 2 and the hour. Labels from 10 to 30 become -1 to 1 as inputs.
 struct LaggedFeed {
   explicit LaggedFeed(const std::string& text)

@@ -76,6 +76,11 @@ SampleReader::SampleReader(std::istream& input, std::string what, SampleColumns 
               OptionName("delimiter"));
 }
 
+void SampleReader::Want(SampleColumns columns) {
+  wanted_ = std::move(columns);
+  if (started_ && !json_) FindColumns();
+}
+
 bool SampleReader::Next(InputSample& sample) {
   if (!lines_.Next()) return false;
   if (!std::exchange(started_, true)) {
@@ -142,9 +147,11 @@ void SampleReader::FindColumns() {
     }
     return *column;
   };
-  target_column_ = require(wanted_.target);
+  target_column_ = wanted_.labelled ? require(wanted_.target) : Find(wanted_.target);
   id_column_ = Find(wanted_.id);
+  time_column_.reset();
   if (!wanted_.time.empty()) time_column_ = require(wanted_.time);
+  columns_.clear();
   for (const std::string& name : wanted_.inputs) columns_.push_back(require(name));
   if (!wanted_.inputs.empty()) return;
   for (std::size_t c = 0; c < names_.size(); ++c) {
@@ -172,8 +179,8 @@ void SampleReader::TakeRow(InputSample& sample) const {
   }
   const std::vector<Cell>& cells = scanner.cells();
   double ignored = 0;
-  if (ParseCell(cells[target_column_].text, ignored) != CellKind::kMissing) {
-    sample.y = NumberIn(cells[target_column_], wanted_.target, wanted_.decimal);
+  if (target_column_ && ParseCell(cells[*target_column_].text, ignored) != CellKind::kMissing) {
+    sample.y = NumberIn(cells[*target_column_], wanted_.target, wanted_.decimal);
   }
   if (id_column_ && !cells[*id_column_].text.empty()) {
     sample.id = IdOf(cells[*id_column_].Unescape());

@@ -35,6 +35,7 @@ struct SampleColumns {
   std::vector<std::string> inputs = {};  ///< in order; empty: they have no names
   std::size_t dimension = 0;             ///< how many inputs there are
   std::string target = "y";              ///< column of the label
+  bool labelled = true;                  ///< CSV: a header without that column is refused
   std::string id = "id";                 ///< column of the line's name, if there is one
   std::string time = {};                 ///< column of the times; empty: none
   DerivedInputs derived = {};            ///< what is made of labels and times; dimension is without
@@ -67,6 +68,9 @@ class SampleReader {
   /// As InputLines::BeginsWith.
   bool BeginsWith(const InputPosition& before) { return lines_.BeginsWith(before); }
 
+  /// What is read from the next line on. Throws Error if the header lacks a column.
+  void Want(SampleColumns columns);
+
   /// The next line that is not blank; false at the end. Throws Error if the header lacks a column,
   /// and BrokenInput as InputLines::Next does.
   bool Next(InputSample& sample);
@@ -80,7 +84,7 @@ class SampleReader {
   double InputIn(const std::string& column, const Cell& cell) const;
 
   const std::string what_;
-  const SampleColumns wanted_;
+  SampleColumns wanted_;
   InputLines lines_;
   bool started_ = false;
   bool json_ = false;
@@ -88,7 +92,7 @@ class SampleReader {
   std::vector<std::string> names_;                       // CSV: of all columns
   std::unordered_map<std::string, std::size_t> places_;  // of these, the first of each
   std::vector<std::size_t> columns_;                     // CSV: where the inputs are
-  std::size_t target_column_ = 0;
+  std::optional<std::size_t> target_column_;
   std::optional<std::size_t> id_column_;
   std::optional<std::size_t> time_column_;
 };

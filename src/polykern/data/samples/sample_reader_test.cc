@@ -17,6 +17,7 @@ namespace polykern {
 namespace {
 
 using testing::ElementsAre;
+using testing::Eq;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
@@ -101,6 +102,13 @@ TEST(SamplesInCsv, NeedNoLabel) {
     EXPECT_EQ(sample.y, std::nullopt) << cell;
     EXPECT_THAT(sample.x, ElementsAre(1, 2)) << cell;
   }
+}
+
+TEST(SamplesInCsv, NeedNoColumnOfLabelsIfNobodyAsksForOne) {
+  SampleColumns columns = kNamed;
+  columns.labelled = false;
+  EXPECT_THAT(ReadOne("a,b\n1,2\n", columns).y, Eq(std::nullopt));
+  EXPECT_THAT(ReadOne("a,y,b\n1,3,2\n", columns).y, Optional(3));
 }
 
 TEST(SamplesInCsv, MayBeLabelsOfEarlierOnes) {

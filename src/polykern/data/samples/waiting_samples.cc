@@ -29,4 +29,10 @@ std::optional<WaitingSample> WaitingSamples::Take(const std::string& id) {
   return sample;
 }
 
+void WaitingSamples::ForgetAll() {
+  forgotten_ += samples_.size();
+  places_.clear();
+  samples_.clear();
+}
+
 }  // namespace polykern

@@ -39,6 +39,8 @@ class WaitingSamples {
   /// The sample; it waits no longer. None if no such sample waits.
   std::optional<WaitingSample> Take(const std::string& id);
 
+  void ForgetAll();
+
   std::size_t size() const { return samples_.size(); }
   std::uint64_t forgotten() const { return forgotten_; }
 

@@ -63,6 +63,7 @@ struct AgentStatus {
   std::uint64_t learn_ranges = 0;
   bool connected = false;      ///< and welcomed
   bool finished = false;       ///< the server takes no more updates
+  bool superseded = false;     ///< the server has begun another federation from this one: Move
   std::uint64_t step = 0;      ///< of the newest model
   std::uint64_t client = 0;    ///< its number
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
@@ -98,6 +99,10 @@ struct AgentStatus {
 /// Learn writes the state file before the update is sent, so a process may be killed at any moment:
 /// the next one resumes from there, and sends the answer again if the server has not counted it.
 ///
+/// A server may begin another federation from the one that an agent knows, with other columns or
+/// ranges. The agent predicts on with the model that it has, until its owner calls Move, and from
+/// then on gives samples as the new configuration wants them.
+///
 /// Any thread may call anything, but Learn belongs to the Predict before it: one thread for both.
 /// The constructor throws Error for certificates or a state file that cannot be used; what other
 /// calls throw is said there. One agent per state file.
@@ -109,10 +114,16 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   /// Waits for a model that this agent has not answered; false if there is none by then. True as
-  /// well when the federation is finished. Throws Error if the server will not have this agent.
+  /// well when the federation is finished or another one has begun from it. Throws Error if the
+  /// server will not have this agent.
   bool WaitForStep(std::chrono::milliseconds time);
   /// Waits until the server is past the last step that was answered; as above.
   bool WaitUntilCounted(std::chrono::milliseconds time);
+
+  /// Takes part in the federation that has begun from this one, if status() says so; else it does
+  /// nothing. There is no model until the server is met again. What was learnt is part of what it
+  /// begins with, and the state file stays as it is until the first label is learnt there.
+  void Move();
 
   /// What the federation is. Throws Error before there is a model.
   FederationConfiguration configuration() const;

@@ -84,6 +84,11 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
 
+  void Retry() override {
+    const std::lock_guard lock(mutex_);
+    retry_ = true;
+    changed_.notify_all();
+  }
   void Send(std::string bytes) override {
     const std::lock_guard lock(mutex_);
     if (stream_ != nullptr) stream_->Send(std::move(bytes));
@@ -119,7 +124,8 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
         wait = std::min(2 * wait, options_.longest_wait);
       }
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, pause, [] { return false; });
+      changed_.wait_for(lock, stop, pause, [this] { return retry_; });
+      retry_ = false;
     }
   }
 
@@ -192,6 +198,7 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
   std::condition_variable_any changed_;
   ClientStream* stream_ = nullptr;
   std::optional<Ending> ending_;  // of the stream that ended
+  bool retry_ = false;
   Loop loop_;
   std::jthread thread_;  // last: ends first
 };

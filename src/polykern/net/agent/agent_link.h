@@ -37,6 +37,8 @@ class AgentLink {
 
   virtual ~AgentLink() = default;
 
+  /// Connects again at once, if it waits before it does.
+  virtual void Retry() = 0;
   /// On the connection of now; dropped if there is none. What waits to be sent is replaced.
   virtual void Send(std::string bytes) = 0;
   /// Likewise, for what matters less: it goes when nothing else waits.

@@ -33,6 +33,12 @@ class WrongFederation : public Error {
   explicit WrongFederation(const Error& why) : Error(why) {}
 };
 
+/// The server has begun another federation from the one that this agent knows.
+class Superseded : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A federation's rounds as an agent sees them: what it has learnt, the newest model, and which
 /// steps it has answered. Knows no connection, no file and no clock: it is told what the server
 /// says, and gives what is to be sent and kept. Use it from one thread at a time.
@@ -63,7 +69,8 @@ class AgentRounds {
   // What the server says. All throw Error for what does not fit; the model stays what it was then.
 
   /// Returns the update that has to be sent again, or the ranges; empty: none. There is no model
-  /// while ranges are learnt: another welcome comes when they are known. Throws WrongFederation.
+  /// while ranges are learnt: another welcome comes when they are known. Throws WrongFederation, or
+  /// Superseded, after which Move lets the same welcome be taken.
   std::string Take(const Welcome& welcome);
   /// Needs a welcome before it.
   void Take(const ModelChange& change);
@@ -71,6 +78,9 @@ class AgentRounds {
   std::string Take(const Verdict& verdict);
 
   // What the agent does.
+
+  /// Leaves its federation for one that begins from it; there is no model until its welcome.
+  void Move();
 
   /// What it tells the server first.
   Hello hello() const {
@@ -139,6 +149,7 @@ class AgentRounds {
 
   bool MayAnswer(const Broadcast& model) const;
   void Meet(const Welcome& welcome);
+  void MeetFirst(const Welcome& welcome);
   void BeginInterval();
   bool in_pairs() const { return learner_->configuration.options.masking == Masking::kPairwise; }
   void CheckPairs(const Welcome& welcome) const;
@@ -161,6 +172,7 @@ class AgentRounds {
   bool reports_ = false;
   bool demands_masks_ = false;
   bool forgets_ = false;
+  std::optional<AgentState> former_;  // of the federation that it has left, until it meets the next
   std::optional<Learner> learner_;
   std::optional<FederationConfiguration> learning_;  // while ranges are
   std::string ranges_;                               // of this client, encoded; empty: not told yet

@@ -67,6 +67,7 @@ class Agent::Session final : private AgentLink::Handler {
   Session& operator=(const Session&) = delete;
 
   bool WaitFor(std::chrono::milliseconds time, bool (AgentRounds::*holds)() const);
+  void Move();
   FederationConfiguration configuration() const;
   std::optional<FederationConfiguration> learning_ranges() const;
   void TellRanges(const ClientRanges& ranges);
@@ -95,6 +96,7 @@ class Agent::Session final : private AgentLink::Handler {
   bool connected_ = false;
   Busy busy_;                        // the server's last word on it, if it said so
   std::string trouble_;              // AgentStatus::trouble
+  bool superseded_ = false;          // AgentStatus::superseded
   std::optional<Error> failure_;     // AgentStatus::failure
   std::unique_ptr<AgentLink> link_;  // last: its threads end first
 };
@@ -137,11 +139,14 @@ bool Agent::Session::Received(std::string_view bytes) {
     failure_.reset();  // if it still holds, that is found out again
     try {
       std::visit([this](const auto& m) { Take(m); }, message);
+    } catch (const Superseded& error) {
+      superseded_ = true;
+      trouble_ = error.what();
     } catch (const WrongFederation& error) {
       failure_ = error;
     }
     changed_.notify_all();
-    return !failure_;
+    return !failure_ && !superseded_;
   } catch (const Error& error) {  // of no use; the next connection may be better
     const std::lock_guard lock(mutex_);
     trouble_ = error.what();
@@ -152,6 +157,7 @@ bool Agent::Session::Received(std::string_view bytes) {
 void Agent::Session::Take(const Welcome& welcome) {
   std::string again = rounds_->Take(welcome);
   connected_ = true;
+  superseded_ = false;
   trouble_.clear();
   if (!again.empty()) link_->Send(std::move(again));
 }
@@ -173,7 +179,7 @@ AgentLink::NextAttempt Agent::Session::Lost(const std::string& why, bool refused
   trouble_ = busy.reason.empty() ? why : busy.reason;
   if (refused) failure_ = Error(why);
   changed_.notify_all();
-  return {.refused = failure_.has_value(),
+  return {.refused = failure_ || superseded_,
           .earliest = std::chrono::milliseconds(busy.earliest_milliseconds),
           .latest = std::chrono::milliseconds(busy.latest_milliseconds)};
 }
@@ -182,9 +188,17 @@ AgentLink::NextAttempt Agent::Session::Lost(const std::string& why, bool refused
 
 bool Agent::Session::WaitFor(std::chrono::milliseconds time, bool (AgentRounds::*holds)() const) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [&] { return failure_ || ((*rounds_).*holds)(); });
+  const auto done = [&] { return superseded_ || ((*rounds_).*holds)(); };
+  changed_.wait_for(lock, time, [&] { return failure_ || done(); });
   if (failure_) throw *failure_;
-  return ((*rounds_).*holds)();
+  return done();
+}
+
+void Agent::Session::Move() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(superseded_, false)) return;
+  rounds_->Move();
+  link_->Retry();
 }
 
 void Agent::Session::RequireModel() const {
@@ -242,6 +256,7 @@ AgentStatus Agent::Session::status() const {
   const std::lock_guard lock(mutex_);
   AgentStatus status = rounds_->status();
   status.connected = connected_;
+  status.superseded = superseded_;
   status.trouble = trouble_;
   status.failure = failure_;
   return status;
@@ -257,6 +272,9 @@ bool Agent::WaitForStep(std::chrono::milliseconds time) {
 }
 bool Agent::WaitUntilCounted(std::chrono::milliseconds time) {
   return session_->WaitFor(time, &AgentRounds::IsCounted);
+}
+void Agent::Move() {
+  session_->Move();
 }
 FederationConfiguration Agent::configuration() const {
   return session_->configuration();

@@ -110,6 +110,11 @@ struct polykern_agent {
   void WaitForModel(std::chrono::milliseconds time) {
     try {
       agent.WaitForStep(time);
+      if (agent.status().superseded) {  // samples are judged by the new federation from here on
+        agent.Move();
+        samples.reset();
+        agent.WaitForStep(time);
+      }
     } catch (const polykern::Error&) {
       if (!agent.status().ready) throw;  // else it predicts with the newest one
     }

@@ -10,9 +10,11 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
+#include "polykern/net/agent/frozen_expert.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/made_inputs.h"
+#include "polykern/net/server/begin_from.h"
 #include "polykern/net/server/rounds_options.h"
 #include "polykern/net/store/open_store.h"
 #include "polykern/privacy/discrete_gaussian.h"
@@ -294,6 +296,32 @@ std::uint64_t LeastClientsOfStep(const DeclaredFederation& declared) {
 
 namespace {
 
+/// Epsilon may be declared as when the federation began: with what was spent before.
+DeclaredFederation WithoutBudget(DeclaredFederation declared,
+                                 const FederationConfiguration& stored) {
+  const auto epsilon = declared.options.find("epsilon");
+  if (stored.total_epsilon == 0 || epsilon == declared.options.end()) return declared;
+  AlgorithmOptions given;
+  SetOption(*FindOption("epsilon"), epsilon->second, given);
+  if (given.epsilon == stored.total_epsilon) declared.options.erase(epsilon);
+  return declared;
+}
+
+/// With the settings of the federation in another store, but for what is declared.
+FederationConfiguration BeginFrom(const DeclaredFederation& declared, std::uint64_t steps) {
+  const StoreContents store = ReadStore(declared.from);
+  try {
+    const EarlierFederation earlier = ReadEarlier(store);
+    FederationConfiguration made = Complete(declared, earlier.settings, steps);
+    made.from = earlier.model;
+    ChargeBudget(earlier, made);
+    static_cast<void>(MakeClientAlgorithm(made));  // complains now, if at all
+    return made;
+  } catch (const Error& error) {
+    throw Error(declared.from + ": " + error.marked());
+  }
+}
+
 /// Like no other.
 std::string NewFederationId() {
   SystemBits bits;
@@ -308,7 +336,8 @@ std::string NewFederationId() {
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps) {
   if (!HasStore(store)) {
-    FederationConfiguration made = Complete(declared, std::nullopt, steps);
+    FederationConfiguration made = declared.from.empty() ? Complete(declared, std::nullopt, steps)
+                                                         : BeginFrom(declared, steps);
     if (made.options.masking != Masking::kNone) {
       made.federation_id = NewFederationId();
       made.epoch = 1;
@@ -322,7 +351,12 @@ FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
   } catch (const Error& unreadable) {
     throw Error(store + ": " + unreadable.marked());
   }
-  return Complete(declared, stored, steps);
+  if (!declared.from.empty() && stored.from.empty()) {
+    throw Error(store +
+                ": there is a store that did not begin from another; choose a new one for " +
+                OptionName("store") + ", or leave out " + OptionName("from"));
+  }
+  return Complete(WithoutBudget(declared, stored), stored, steps);
 }
 
 }  // namespace polykern

@@ -17,6 +17,9 @@ inline constexpr const char* kAlgorithmOfNew = "pof-gram";
 /// What a server is told about its federation, by a command line or in Python, about data that it
 /// will never see. What it is not told comes from its store, or is the default.
 struct DeclaredFederation {
+  /// The store of the federation from which a new one begins: what is not declared is as there, and
+  /// clients use its last model beside what they learn. Empty: it begins with nothing.
+  std::string from = {};
   std::optional<std::string> algorithm = {};
   std::map<std::string, std::string> options = {};  ///< keys and texts, see SetOption
   std::optional<std::size_t> dimension = {};        ///< for inputs without names
@@ -53,8 +56,9 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                                  const std::optional<FederationConfiguration>& stored,
                                  std::uint64_t steps);
 
-/// The same for the store in that file, which need not exist. Whether the store may have what it
-/// says is for Store to judge.
+/// The same for the store in that file, which need not exist: a new one begins from
+/// DeclaredFederation::from, and one that exists has done so before. Whether the store may have
+/// what it says is for Store to judge.
 FederationConfiguration CompleteForStore(const DeclaredFederation& declared,
                                          const std::string& store, std::uint64_t steps);
 

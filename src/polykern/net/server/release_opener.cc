@@ -26,20 +26,25 @@ std::vector<double> WithOpener(std::vector<double> state, const ReleaseOpener* o
   return state;
 }
 
-std::span<const double> WithoutOpener(std::span<const double> state, const ReleaseOpener* opener) {
-  if (opener == nullptr || opener->Save().empty()) return state;
+SplitState Split(std::span<const double> state) {
   const double kept = state.empty() ? -1 : state.back();
   if (!(kept >= 0 && kept < static_cast<double>(state.size()))) {
     throw Error("a saved state does not fit: it was made with other settings");
   }
-  return state.first(state.size() - 1 - static_cast<std::size_t>(kept));
+  const auto size = static_cast<std::size_t>(kept);
+  const std::size_t model = state.size() - 1 - size;
+  return {state.first(model), state.subspan(model, size)};
+}
+
+std::span<const double> WithoutOpener(std::span<const double> state, const ReleaseOpener* opener) {
+  return opener == nullptr || opener->Save().empty() ? state : Split(state).model;
 }
 
 std::span<const double> GiveOpener(std::span<const double> state, ReleaseOpener* opener) {
-  const auto own = WithoutOpener(state, opener);
-  if (own.size() < state.size())
-    opener->Load(state.subspan(own.size(), state.size() - own.size() - 1));
-  return own;
+  if (opener == nullptr || opener->Save().empty()) return state;
+  const SplitState parts = Split(state);
+  opener->Load(parts.opener);
+  return parts.model;
 }
 
 SignedMaskKey ReadClientKey(const std::string& client, const std::string& mask_key,

@@ -72,6 +72,15 @@ std::span<const double> WithoutOpener(std::span<const double> state, const Relea
 /// The same, and the opener gets its own. Throws Error if it does not fit.
 std::span<const double> GiveOpener(std::span<const double> state, ReleaseOpener* opener);
 
+/// The two parts of a server's state where an opener keeps something: what the algorithm's server
+/// saved, and behind it the opener's and its size.
+struct SplitState {
+  std::span<const double> model;
+  std::span<const double> opener;
+};
+/// Throws Error if it has no such parts.
+SplitState Split(std::span<const double> state);
+
 /// What a client has said of its own key, proven. Throws Error, in words for the client, if it has
 /// none or it is not good.
 SignedMaskKey ReadClientKey(const std::string& client, const std::string& mask_key,
