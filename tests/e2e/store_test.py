@@ -111,7 +111,7 @@ def test_bad_input_gets_one_clear_line(polykern, tmp_path):
     (tmp_path / "text.db").write_text("no database at all " * 300)
     (tmp_path / "empty.db").write_text("")
     for arguments, code, words in [
-        (["store"], 2, "show, export, backup, restore, epoch, prune"),
+        (["store"], 2, "show, export, backup, restore, copy, epoch, prune"),
         (["store", "show"], 2, "PATH is required"),
         (["store", "show", "none.db"], 1, "none.db: there is no store here"),
         (["store", "show", "."], 1, "store.db: there is no store here"),
