@@ -32,9 +32,9 @@ struct Rounds::Shared {
   std::set<std::uint64_t> left = {};       // others do not know yet that they may have them
   std::set<std::uint64_t> noted = {};      // others do not know their certificates yet
   std::function<bool(const ClientNote&)> may_come_in = {};  // to be asked of those that are away
-  bool confirm = false;  // others may have taken clients away
-  bool asked = false;    // for what there is of the open step
-  bool over = false;     // it has ended, and the next one is being made
+  bool confirm = false;                                     // others may have taken clients away
+  bool asked = false;                                       // for what there is of the open step
+  bool over = false;  // it has ended, and the next one is being made
 
   std::uint64_t serial = 0;
   std::optional<FrontPartial> partial = {};      // is being handed in
