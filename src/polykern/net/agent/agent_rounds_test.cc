@@ -247,6 +247,7 @@ TEST_F(AgentRoundsTest, HaveIntervalsThatGoOnFromWhatWasKept) {
 
   AgentRounds second(kept, "a.state");
   EXPECT_FALSE(second.Predict(kX).interval);  // nobody asked for one
+  second.Take(WelcomeAt(1, 1));
   second.Cover(0.9);
   EXPECT_EQ(second.Predict(kX).interval, interval);
   second.Cover(0.8);  // of another coverage nothing is known

@@ -207,8 +207,9 @@ TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   EXPECT_EQ(json["clipped"], 118);
   EXPECT_EQ(json["bytes"], (nlohmann::json{{"in", 112}, {"out", 113}}));
   EXPECT_EQ(json["log_events_lost"], 114);
-  EXPECT_EQ(json["reports"],
-            (nlohmann::json{{"clients", 115}, {"mse", 116.0}, {"regret", -117.0}}));
+  EXPECT_EQ(
+      json["reports"],
+      (nlohmann::json{{"clients", 115}, {"mse", 116.0}, {"regret", -117.0}, {"skill", nullptr}}));
 }
 
 TEST(AServersView, SaysWhatNoiseHasCostAndWhetherTheHelperIsThere) {
