@@ -258,6 +258,7 @@ TEST_F(RoundsOfFronts, WaitTwoDeadlinesWhereTheOthersAreNoShare) {
   Welcomed(1, "c");
   Answer(a, 0);
   Answer(b, 0);
+  EXPECT_TRUE(Stays(0));
   Run("UPDATE polykern_partial SET began = began - interval '100 s'");
   EXPECT_TRUE(Stays(0));  // two of three are no 90 %
   Run("UPDATE polykern_partial SET began = began - interval '100 s'");

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -128,6 +129,17 @@ TEST(AFrontEnd, SaysThatClocksDiffer) {
   EXPECT_THAT(WrongClock(9000, 1000), HasSubstr("clock is 8000 s ahead of the database's: steps"));
 }
 
+TEST(AFrontEnd, HasANumberThatFitsALock) {
+  std::set<std::uint64_t> numbers;
+  for (int i = 0; i < 100; ++i) {
+    const std::uint64_t number = NewFrontNumber();
+    EXPECT_GT(number, 0U);
+    EXPECT_LT(number, std::uint64_t{1} << 31);
+    numbers.insert(number);
+  }
+  EXPECT_GT(numbers.size(), 95U) << "two of a hundred are alike once in 400,000 times";
+}
+
 TEST(AQuorum, IsOfTheClientsOfAllFrontEnds) {
   FrontsStatus all{.step = 5, .gone = 2, .answered = 6, .expected = 20, .gone_unanswered = 1};
   all.fronts = {{.report = {.step = 5, .connected = 9, .waiting = 3, .held = 1}},
@@ -211,6 +223,62 @@ TEST_F(FrontsOf, TakeNothingForAStepThatIsOver) {
   EXPECT_FALSE(news.taken);
   EXPECT_TRUE(news.over);
   EXPECT_EQ(Number("SELECT next_step FROM polykern_client"), 0);
+}
+
+TEST_F(FrontsOf, HearOfANewStepWhenItsModelIsMade) {
+  const auto a = Join(1);
+  EXPECT_FALSE(a->Exchange({.step = 0, .writes = false}).over);
+  Run("INSERT INTO polykern_state VALUES(1, sha256('\\x000000000000f03f'), '\\x000000000000f03f')");
+  Run("UPDATE polykern_open SET step = 1, ready = false");
+  const FrontNews early = a->Exchange({.step = 0, .writes = false});
+  EXPECT_TRUE(early.over);
+  EXPECT_FALSE(early.newest) << "its masks are not off yet";
+  Run("UPDATE polykern_open SET ready = true");
+  const FrontNews news = a->Exchange({.step = 0, .writes = false});
+  ASSERT_TRUE(news.newest);
+  EXPECT_EQ(news.newest->steps, 1U);
+  EXPECT_THAT(news.newest->state, ElementsAre(1.0));
+  EXPECT_FALSE(a->Exchange({.step = 1, .writes = false}).newest) << "it knows";
+}
+
+TEST_F(FrontsOf, AreAskedForWhatTheyHaveOfTheOpenStepAlone) {
+  const auto a = Join(1);
+  EXPECT_FALSE(a->Exchange({.step = 0, .writes = false}).asked);
+  Run("UPDATE polykern_open SET asked = true");
+  EXPECT_TRUE(a->Exchange({.step = 0, .writes = false}).asked);
+  Run("UPDATE polykern_open SET step = 1");
+  EXPECT_FALSE(a->Exchange({.step = 0, .writes = false}).asked);
+}
+
+TEST_F(FrontsOf, KnowWhichClientsAreNoLongerTheirs) {
+  const auto a = Join(1);
+  const auto b = Join(2);
+  const std::uint64_t x = Claim(*a, "x").number;
+  const std::uint64_t y = Claim(*a, "y").number;
+  a->Exchange({.released = {x}});
+  EXPECT_TRUE(Claim(*b, "x").here) << "nobody has to be asked for it";
+  const FrontNews news = a->Exchange({.confirms = {x, y}, .writes = false});
+  ASSERT_EQ(news.confirmed.size(), 2U);
+  for (const FrontClient& each : news.confirmed) EXPECT_EQ(each.here, each.number == y);
+}
+
+TEST_F(FrontsOf, WriteEventsAndRejectionsOnce) {
+  const auto a = Join(1);
+  const std::uint64_t x = Claim(*a, "x").number;
+  a->Exchange({.rejected = {{x, 3}}, .events = {{5, "x", "rejected", "not a number"}}});
+  a->Exchange({.rejected = {{x, 1}}});
+  const StoreContents contents = a->Contents();
+  EXPECT_EQ(contents.clients[0].rejected, 4U);
+  EXPECT_EQ(contents.events, 1U);
+}
+
+TEST_F(FrontsOf, KeepTheNewestMaskKeyOfAClient) {
+  const auto a = Join(1);
+  for (const char* key : {"one", "one", "two"}) {
+    a->Exchange({.claims = {{"x", key}}, .writes = false});
+  }
+  EXPECT_EQ(Number("SELECT count(*) FROM polykern_key WHERE key = 'two'"), 1);
+  EXPECT_EQ(Number("SELECT count(*) FROM polykern_key"), 1);
 }
 
 TEST_F(FrontsOf, KnowOfEachOther) {
