@@ -78,6 +78,7 @@ def kill_some(fronts, kills, chance):
         fronts.serve(front)
 
 
+@pytest.mark.long
 def test_kills_change_no_bit(database, federation):
     fronts = start(database, federation, "kills", 3, "pof-gram", steps=60)
     kill_some(fronts, 4, random.Random(3))
@@ -139,6 +140,7 @@ def test_a_front_end_that_is_cut_off_loses_its_clients_and_commits_nothing_stale
     way.close()
 
 
+@pytest.mark.long
 def test_clients_that_go_to_and_fro_count_once(database, federation):
     """Their front ends live: one gives them up, with what they have sent, before another has them."""
     f = federation("pof-gram", steps=80)
@@ -178,6 +180,7 @@ def test_masks_come_off_whoever_ends_steps(database, federation):
     assert int(re.search(r"(\d+) releases? answered", said)[1]) > 3 and ", 0 refused" in said, said
 
 
+@pytest.mark.long
 def test_noise_is_paid_for_once_whoever_ends_steps(database, federation):
     f = federation("pof-gram", steps=40)
     fronts = Fronts(f, database, "noisy", 2, "--epsilon", "2", "--releases", "4", "--target-range", "0:1",
@@ -212,6 +215,7 @@ def test_a_quorum_is_of_those_that_are_at_any_front_end(database, federation):
     assert fronts.query(taken) == "2"
 
 
+@pytest.mark.long
 def test_a_client_that_left_for_good_is_forgotten_while_front_ends_run(database, federation):
     f = federation("pof-mkl", steps=200, clients=3)
     fronts = Fronts(f, database, "forgotten", 2)
@@ -246,6 +250,7 @@ def test_a_client_that_left_for_good_is_forgotten_while_front_ends_run(database,
     assert fronts.query("SELECT label FROM polykern_client_note WHERE number = 0") == "roof"
 
 
+@pytest.mark.long
 def test_a_database_without_room_stops_the_steps_until_there_is_some(database, federation):
     f = federation("pof-mkl", steps=60)
     fronts = Fronts(f, database, "no_room", 2)
