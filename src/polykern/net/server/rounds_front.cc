@@ -54,10 +54,8 @@ void Rounds::SetAddress(const std::string& address) {
   shared_->spoke = {};  // the others should know
 }
 
-/// Without its database; but clients of the only front end have nowhere else to go.
 std::optional<Ending> Rounds::AwayRefusal() const {
-  const bool others = shared_->all.fronts.size() > 1;
-  return shared_->away && others ? std::optional(kAway) : std::nullopt;
+  return shared_->away ? std::optional(kAway) : std::nullopt;
 }
 
 bool Rounds::IsFirstAnswer() const {
@@ -149,7 +147,7 @@ FrontWork Rounds::WorkForOthers(Time now) {
 }
 
 void Rounds::ExchangeAll(Locked& locked, Time now) {
-  if (AwayRefusal() && now >= *shared_->away + kAwayTime && !shared_->told_away) {
+  if (shared_->away && now >= *shared_->away + kAwayTime && !shared_->told_away) {
     shared_->told_away = true;
     for (std::size_t k = 0; k < members_.size(); ++k) {
       if (members_[k].session) End(*links_.Find(*members_[k].session), kAway);
