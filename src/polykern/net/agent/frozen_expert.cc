@@ -92,7 +92,7 @@ std::unique_ptr<Algorithm> MakeClients(const FederationConfiguration& now, std::
 }  // namespace
 
 std::unique_ptr<Algorithm> MakeClientAlgorithm(const FederationConfiguration& configuration) {
-  return MakeClients(configuration, kMostEarlier);
+  return MakeClients(configuration, kMostEarlierFederations);
 }
 
 std::vector<double> StartingState(const Algorithm& algorithm, std::span<const double> weights) {

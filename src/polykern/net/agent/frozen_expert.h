@@ -15,7 +15,7 @@ namespace polykern {
 /// own ranges. Servers need nothing of it. Pure functions.
 
 /// So many federations back, at most.
-inline constexpr std::size_t kMostEarlier = 3;
+inline constexpr std::size_t kMostEarlierFederations = 3;
 
 /// The federation's algorithm as its clients have it. Throws Error as MakeAlgorithm does, and if
 /// the earlier model does not fit: it has a column that this federation lacks, say.

@@ -188,9 +188,9 @@ TEST_F(ALoad, SaysWhenNobodyAnswers) {
 }
 
 /// A connection to HOST:PORT; it is closed in the end.
-class Connection {
+class PlainConnection {
  public:
-  explicit Connection(const std::string& address) {
+  explicit PlainConnection(const std::string& address) {
     const std::size_t colon = address.rfind(':');
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -198,9 +198,9 @@ class Connection {
     inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
     EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
   }
-  ~Connection() { close(socket_); }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  ~PlainConnection() { close(socket_); }
+  PlainConnection(const PlainConnection&) = delete;
+  PlainConnection& operator=(const PlainConnection&) = delete;
 
   void Send(std::string_view bytes) const {
     EXPECT_EQ(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -224,7 +224,7 @@ TEST_F(ALoad, OfConnectionsThatWantNothingGoesAway) {
   federation.server_options.insecure = true;
   federation.server_options.hello_time = milliseconds(100);
   federation.Start();
-  const Connection idle(federation.address());
+  const PlainConnection idle(federation.address());
   idle.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   idle.Send({"\0\0\0\4\0\0\0\0\0", 9});  // settings, none of them
   EXPECT_TRUE(idle.EndsWithin(milliseconds(5'000)));

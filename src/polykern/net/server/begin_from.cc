@@ -48,7 +48,7 @@ EarlierFederation ReadEarlier(const StoreContents& store) {
   EarlierFederation earlier{FromTexts(store.configuration), {}, 0};
   FederationConfiguration& settings = earlier.settings;
   earlier.rho = RhoLost(settings, store.newest->state);
-  earlier.model = ExportToText(WithEarlier(model, kMostEarlier - 1));
+  earlier.model = ExportToText(WithEarlier(model, kMostEarlierFederations - 1));
   if (settings.total_epsilon > 0) settings.options.epsilon = settings.total_epsilon;
   settings.total_epsilon = 0;
   settings.from.clear();

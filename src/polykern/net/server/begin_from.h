@@ -15,7 +15,7 @@ struct EarlierFederation {
 };
 
 /// Throws Error if no step is committed there. Of the federations that it began from itself, those
-/// are left out that are too many (kMostEarlier).
+/// are left out that are too many (kMostEarlierFederations).
 EarlierFederation ReadEarlier(const StoreContents& store);
 
 /// A budget of noise carries over: of the epsilon that is declared for both federations together,
