@@ -49,6 +49,10 @@ class Broker:
             assert time.time() < end, (self.folder / "broker.log").read_text()
             time.sleep(0.01)
 
+    def connected(self, client):
+        """How often it has."""
+        return (self.folder / "broker.log").read_text().count(f" as {client} ")
+
     def publish(self, topic, lines):
         subprocess.run(["mosquitto_pub", "-p", str(self.port), "-t", topic, "-q", "1", "-l"],
                        input="".join(f"{line}\n" for line in lines), text=True, check=True, timeout=60)
@@ -112,8 +116,12 @@ def learn_by_mqtt(f, broker, kills, seed):
         assert agent.poll() is None, (f.folder / "agent-0.log").read_text()
         if n % 2 == 0:
             kill(agent)
+            before = broker.connected("polykern-station-0-out")
             agent = join_by_mqtt(f, broker)
         else:
+            while broker.connected("polykern-station-0-out") == before:  # an agent that finds no broker at first ends
+                assert agent.poll() is None, (f.folder / "agent-0.log").read_text()
+                time.sleep(0.01)
             kill(broker.process)
             broker.start()
     f.wait()
