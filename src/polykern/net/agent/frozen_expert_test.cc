@@ -34,11 +34,13 @@ TEST(ClientAlgorithm, IsThatOfTheFederationWhereNoneWasBefore) {
 }
 
 TEST(StartingStates, AreThoseOfNewClientsUnlessWeightsAreGiven) {
-  const auto algorithm = MakeClientAlgorithm(SmallFederation());
+  const auto algorithm =
+      MakeClientAlgorithm({.algorithm = "pof-gram", .problem = {3, 100, 1}});  // it exports weights
   std::vector<double> fresh(algorithm->state_size());
   algorithm->Start(fresh);
   EXPECT_EQ(StartingState(*algorithm, {}), fresh);
-  const std::vector<double> uneven = {0.1, 0.2, 0.3, 0.2, 0.2};
+  std::vector<double> uneven(algorithm->experts(), 0.5 / static_cast<double>(algorithm->experts()));
+  uneven.front() += 0.5;
   EXPECT_NE(StartingState(*algorithm, uneven), fresh);
 }
 
