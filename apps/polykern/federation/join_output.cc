@@ -44,9 +44,7 @@ JoinOutput::JoinOutput(const JoinOutputOptions& options, std::string client)
       std::filesystem::equivalent(options.output, options.predictions, none)) {
     throw Error("--output and --predictions name the same file; choose another for one of them");
   }
-  if (predictions_ == nullptr || predictions_->size() > 0) return;
-  const std::string header = PredictionsHeader(intervals_);
-  predictions_->Write(header.data(), header.size());
+  if (predictions_ != nullptr) predictions_->Begin(PredictionsHeader(intervals_));
 }
 
 void JoinOutput::Predicted(const std::string& id, const std::optional<AgentPrediction>& prediction,

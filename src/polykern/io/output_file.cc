@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "polykern/io/descriptor_internal.h"
@@ -29,8 +30,21 @@ OutputFile::OutputFile(std::string path, FileMode mode, std::string option)
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   descriptor_ = open(path_.c_str(), kHow, static_cast<unsigned>(mode));
   if (descriptor_ < 0) ThrowCannotWrite(errno);
+  FindEnd();
+}
+
+void OutputFile::FindEnd() {
   const off_t end = lseek(descriptor_, 0, SEEK_END);
   size_ = end > 0 ? static_cast<std::uint64_t>(end) : 0;
+}
+
+void OutputFile::Begin(std::string_view line) {
+  flock(descriptor_, LOCK_EX);  // where a disk knows no locks, two lines at worst
+  FindEnd();
+  const bool good = size_ > 0 || WriteAll(descriptor_, line, size_);
+  const int reason = errno;
+  flock(descriptor_, LOCK_UN);
+  if (!good) ThrowCannotWrite(reason);
 }
 
 void OutputFile::ThrowCannotWrite(int reason) const {

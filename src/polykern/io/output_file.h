@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "polykern/io/files.h"
 
@@ -24,6 +25,9 @@ class OutputFile {
 
   /// Appends.
   void Write(const void* bytes, std::size_t count);
+  /// Writes a first line unless something is there: of several processes that begin one file
+  /// together, one does.
+  void Begin(std::string_view line);
   /// Throws away all that is in it.
   void Clear();
   /// Returns when the disk has all of it.
@@ -33,6 +37,7 @@ class OutputFile {
 
  private:
   [[noreturn]] void ThrowCannotWrite(int reason) const;
+  void FindEnd();
 
   std::string path_;
   std::string option_;

@@ -1,6 +1,10 @@
 #include "polykern/io/output_file.h"
 
 #include <filesystem>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,6 +34,34 @@ TEST(OutputFile, AppendsToWhatIsThere) {
   again.Write("!", 1);
   again.Sync();
   EXPECT_EQ(ReadWholeFile(path), "one two!");
+}
+
+TEST(OutputFile, IsBegunByOneOfManyThatOpenItTogether) {
+  const TestFolder folder;
+  for (int round = 0; round < 50; ++round) {
+    const std::string path = folder.At(std::to_string(round));
+    std::latch together(4);
+    {
+      std::vector<std::jthread> threads;
+      for (int k = 0; k < 4; ++k) {
+        threads.emplace_back([&] {
+          OutputFile file(path);
+          together.arrive_and_wait();  // all have seen it empty
+          file.Begin("header\n");
+          file.Write("line\n", 5);
+        });
+      }
+    }
+    EXPECT_EQ(ReadWholeFile(path), "header\nline\nline\nline\nline\n");
+  }
+}
+
+TEST(OutputFile, BeginsNothingThatHasALine) {
+  const TestFolder folder;
+  OutputFile file(folder.Write("a", "old\n"));
+  file.Begin("header\n");
+  EXPECT_EQ(ReadWholeFile(folder.At("a")), "old\n");
+  EXPECT_EQ(file.size(), 4U);
 }
 
 TEST(OutputFile, StartsAnewAfterClear) {
