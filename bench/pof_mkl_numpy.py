@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """POF-MKL in plain NumPy: one client and one kernel at a time, vectorised only within a kernel.
 
-The algorithm as docs/algorithm.md states it, written for reading; `polykern bench --numpy` runs it
+The algorithm as docs/understand/algorithm.md states it, written for reading; `polykern bench --numpy` runs it
 beside the engine. Prints one line of JSON: time per sample (its quickest 5 ms, the
 server's sum left out) and squared error.
 Example: python3 pof_mkl_numpy.py --dimension 15 --features 100 --clients 23 --seconds 2

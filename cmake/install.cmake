@@ -17,3 +17,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/polykernConfigVersion.cma
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/polykernConfig.cmake
   ${PROJECT_BINARY_DIR}/polykernConfigVersion.cmake DESTINATION ${package_dir})
+
+# For programs in C without CMake: pkg-config --cflags --libs polykern-agent.
+get_target_property(agent_libraries polykern_net_c INTERFACE_LINK_LIBRARIES)
+list(FILTER agent_libraries INCLUDE REGEX "^polykern::")
+list(TRANSFORM agent_libraries REPLACE "^polykern::" "-lpolykern_")
+list(JOIN agent_libraries " " agent_libraries)
+set(up /usr)
+cmake_path(RELATIVE_PATH up BASE_DIRECTORY /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/polykern-agent.pc.in ${PROJECT_BINARY_DIR}/polykern-agent.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/polykern-agent.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -8,7 +8,7 @@
 # those of a folder are one program, which may use all of its libraries.
 # Public, hence installed and compiled on their own by a test, are the headers that polykern.h includes.
 # *-inl.h is vector code, *_internal.h what only a library's own sources include, *_testing.h what only tests do.
-# The rules nobody has to remember, because they are checked:
+# The rules below are checked, so there is no need to remember them:
 #   1. DEPS may name only folders added earlier, so a cycle cannot be written;
 #   2. a file may include only its own library and its DEPS; a test all that its folder has;
 #   3. a PURE folder includes no I/O, threads or clocks.       (2, 3: ctest -L lint)

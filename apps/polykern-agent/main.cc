@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
-#include "polykern/core/version.h"
+#include "version_text.h"
 
 /// What `polykern join` does, in a small program.
 int main(int argc, char** argv) {
@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     CLI::App program;
     program.name("polykern-agent");
     polykern::AddJoinCommand(program, "polykern-agent");
-    program.get_subcommand("join")->set_version_flag(
-        "--version", std::string("polykern-agent ") + polykern::Version());
+    program.get_subcommand("join")->set_version_flag("--version",
+                                                     polykern::VersionText("polykern-agent"));
     std::string typed;
     const int code = polykern::RunCommandLine(program, {argv + 1, argv + argc}, typed);
     std::cout.flush();
@@ -29,6 +29,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     what = error.what();
   }
-  std::cerr << "polykern: " << polykern::Printable(what) << '\n';
+  std::cerr << "polykern: " + polykern::Printable(what) + "\n";  // in one piece
   return 1;
 }

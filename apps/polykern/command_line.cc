@@ -5,6 +5,7 @@
 
 #include "command_tree.h"
 #include "config_file.h"
+#include "polykern/core/error.h"
 #include "polykern/core/text.h"
 
 namespace polykern {
@@ -53,11 +54,17 @@ int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::s
             "; the commands are: " + inner,
         command);
   }
+  ExpandedArguments expanded;
   try {
-    arguments = ExpandConfigFile(program, arguments);
-    typed = TypedText(program, arguments);
-    std::ranges::reverse(arguments);  // CLI11 wants the last one first
-    program.parse(arguments);
+    expanded = ExpandConfigFile(program, arguments);
+  } catch (const Error& error) {  // a service is not started again before it is mended
+    std::cerr << "polykern: " << Printable(error.Spelled(ShellSpelling)) << '\n';
+    return kWrongCommandLine;
+  }
+  try {
+    typed = TypedText(program, expanded.all);
+    std::ranges::reverse(expanded.all);  // CLI11 wants the last one first
+    program.parse(expanded.all);
   } catch (const CLI::CallForHelp&) {
     std::cout << innermost.get_formatter()->make_help(&innermost, command,
                                                       CLI::AppFormatMode::Normal);
@@ -68,7 +75,8 @@ int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::s
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     for (char& c : text) c = c == '\n' ? ' ' : c;
-    return Refuse(text, command);
+    const auto file = expanded.where.find(text.substr(0, text.find(':')));
+    return Refuse((file == expanded.where.end() ? "" : file->second + ": ") + text, command);
   }
   return 0;
 }

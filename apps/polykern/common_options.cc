@@ -40,12 +40,12 @@ void AddFileFormOptions(CLI::App& command, char& delimiter, char& decimal) {
       .add_option_function<std::string>(
           "--delimiter",
           [&delimiter](const std::string& name) { delimiter = ParseDelimiter(name); },
-          "CSV: what divides cells, a character or tab, semicolon, comma, blank (default: a guess)")
+          "CSV: delimiter, a character or tab, semicolon, comma, blank (default: a guess)")
       ->group("Data");
   command
       .add_option_function<std::string>(
           "--decimal", [&decimal](const std::string& name) { decimal = ParseDecimal(name); },
-          "CSV: what stands before a fraction, . or , (default: .)")
+          "CSV: decimal mark, . or , (default: .)")
       ->group("Data");
 }
 

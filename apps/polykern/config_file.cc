@@ -1,11 +1,11 @@
 #include "config_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "command_tree.h"
 #include "polykern/core/error.h"
+#include "polykern/io/files.h"
 
 namespace polykern {
 [[noreturn]] static void NotToml() {
@@ -34,12 +34,15 @@ std::string Where(const std::string& path, const toml::node& node) {
   return path + ", line " + std::to_string(node.source().begin.line);
 }
 
-toml::table ParseFile(std::istream& file, const std::string& path) {
+toml::table ParseFile(const std::string& path) {
+  const std::string text = ReadWholeFile(path);
   try {
-    return toml::parse(file, path);
+    return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": " +
-                std::string(error.description()));
+    std::string why(error.description());  // "Error while parsing this: why"
+    if (why.starts_with("Error while")) why = why.substr(why.find(": ") + 2);
+    throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": invalid TOML: " +
+                why + "; write a line as option = value, with texts in quotes");
   } catch (const Error& error) {  // an assertion
     throw Error(path + ": " + error.marked());
   }
@@ -88,7 +91,7 @@ bool IsGiven(const CLI::Option& option, const std::vector<std::string>& argument
 /// the commands, from the outside in, the table belongs to.
 void AppendOptions(const std::string& path, const toml::table& table, const CLI::App& outer,
                    const std::vector<const CLI::App*>& commands, std::size_t depth,
-                   std::vector<std::string>& arguments) {
+                   ExpandedArguments& arguments) {
   // The command's own table first: it wins over what stands further out.
   if (depth < commands.size()) {
     const toml::node* inner = table.get(commands[depth]->get_name());
@@ -96,7 +99,7 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
       AppendOptions(path, *inner->as_table(), *commands[depth], commands, depth + 1, arguments);
     }
   }
-  const std::vector<std::string> set = arguments;
+  const std::vector<std::string> set = arguments.all;
   for (const auto& [toml_key, node] : table) {
     const std::string key(toml_key.str());
     if (node.is_table() && !FindCommands(outer, {key}).empty()) continue;
@@ -106,17 +109,19 @@ void AppendOptions(const std::string& path, const toml::table& table, const CLI:
       throw Error(Where(path, node) + ": '" + key + "' is not an option of " + command +
                   SuggestOption(*commands.back(), key) + " (see: " + command + " --help)");
     }
-    if (!IsGiven(*option, set)) arguments.push_back("--" + key + "=" + AsArgument(path, key, node));
+    if (IsGiven(*option, set)) continue;
+    arguments.all.push_back("--" + key + "=" + AsArgument(path, key, node));
+    arguments.where["--" + key] = Where(path, node);
   }
 }
 
 }  // namespace
 
-std::vector<std::string> ExpandConfigFile(const CLI::App& program,
-                                          const std::vector<std::string>& arguments) {
+ExpandedArguments ExpandConfigFile(const CLI::App& program,
+                                   const std::vector<std::string>& arguments) {
   const std::vector<const CLI::App*> commands = FindCommands(program, arguments);
   std::string path;
-  std::vector<std::string> typed;
+  ExpandedArguments expanded;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--config") {
       if (i + 1 == arguments.size()) throw Error("--config needs the name of a TOML file");
@@ -124,15 +129,12 @@ std::vector<std::string> ExpandConfigFile(const CLI::App& program,
     } else if (arguments[i].starts_with("--config=")) {
       path = arguments[i].substr(std::string("--config=").size());
     } else {
-      typed.push_back(arguments[i]);
+      expanded.all.push_back(arguments[i]);
     }
   }
-  if (commands.empty() || path.empty()) return arguments;
-  std::ifstream file(path);
-  if (!file) throw Error("--config " + path + ": there is no such file, or it cannot be read");
-  const toml::table table = ParseFile(file, path);
-  AppendOptions(path, table, program, commands, 0, typed);
-  return typed;
+  if (commands.empty() || path.empty()) return {arguments, {}};
+  AppendOptions(path, ParseFile(path), program, commands, 0, expanded);
+  return expanded;
 }
 
 }  // namespace polykern

@@ -26,7 +26,7 @@ sigset_t BlockEndings() {
 
 void WarnOfOpenKeys(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (const std::string open = WhoElseReads(path); !open.empty()) PrintNotices({open});
+    if (const std::string open = ReadableByOthers(path); !open.empty()) PrintNotices({open});
   }
 }
 

@@ -10,7 +10,7 @@ namespace polykern {
 void LeaveNoCoreFiles();
 
 /// For commands that run until they are told to end: from now on only sigtimedwait for what this
-/// returns hears of SIGTERM and SIGINT; threads that are made later inherit it.
+/// returns receives SIGTERM and SIGINT; threads that are made later inherit it.
 sigset_t BlockEndings();
 
 /// Says which of these files others than their owner can read.

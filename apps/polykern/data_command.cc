@@ -173,19 +173,19 @@ void AddDataCommand(CLI::App& program) {
   const auto [get, get_options] =
       add("get",
           "Download data sets from the UCI repository, check their SHA-256 and unpack them.\n"
-          "Files that are right are left alone; one that differs is named, and replaced only with "
-          "--force.\nA download that was interrupted resumes.\n"
+          "Files that are right are kept; one that differs "
+          "is named, and replaced only with --force.\nA download that was interrupted resumes.\n"
           "Example: polykern data get naval air --data-dir ~/uci");
   FetchOptions& fetch = get_options->fetch;
   get->add_option("NAME", get_options->names, std::string(names) + ", or all")->required();
   AddConfigOption(*get);
   AddDataDirOption(*get, fetch.data_dir, "Folder to put them in");
   get->add_flag("--force", fetch.force, "Replace files that differ from the published ones");
-  get->add_option("--from", fetch.from, "A mirror: the address in front of 316/..., 310/...")
+  get->add_option("--from", fetch.from, "Mirror: the address before 316/..., 310/...")
       ->capture_default_str()
       ->group("Network");
   get->add_option("--timeout", get_options->timeout,
-                  "Seconds after which a silent server is given up")
+                  "Seconds of silence after which a download is abandoned")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str()
       ->group("Network");
@@ -195,10 +195,10 @@ void AddDataCommand(CLI::App& program) {
       ->group("Network");
   get->callback([o = get_options] { Get(*o); });
 
-  const auto [check, check_options] = add(
-      "check",
-      "Compare the files that are there with the published ones; the exit code is 1 if one that "
-      "was asked for is missing or altered.\nExample: polykern data check naval");
+  const auto [check, check_options] =
+      add("check",
+          "Compare the files with the published ones; the exit code is 1 if "
+          "one that was asked for is missing or altered.\nExample: polykern data check naval");
   check->add_option("NAME", check_options->names,
                     std::string(names) + ", or all (default: those of which a file is there)");
   AddConfigOption(*check);

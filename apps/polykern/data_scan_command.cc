@@ -116,8 +116,15 @@ Json AsJson(const Scan& scan) {
           {"columns", columns}};
 }
 
+/// Of many files the first and the last.
+std::string FileNames(const std::vector<std::string>& paths) {
+  constexpr std::size_t kAll = 3;
+  if (paths.size() <= kAll) return Joined(paths) + ": ";
+  return paths.front() + " to " + paths.back() + ": " + Count(paths.size(), "file") + ", ";
+}
+
 std::string AsText(const Scan& scan) {
-  std::string text = Joined(scan.paths) + ": " + Count(scan.rows, "row") + ", " +
+  std::string text = FileNames(scan.paths) + Count(scan.rows, "row") + ", " +
                      Count(scan.columns.size(), "column") + ", divided by " + Name(scan.delimiter) +
                      (scan.decimal == ',' ? ", decimal commas, " : ", ") +
                      (scan.has_header ? "with" : "without") + " a line of names\n\n";
@@ -175,14 +182,14 @@ void Execute(const ScanOptions& options) {
   } else {
     std::cout << AsText(scan);
     if (!command.empty()) {
-      std::cout
-          << "\nTo learn from it (--target, --client, --time and so on correct what is a guess):\n"
-          << command << '\n';
+      std::cout << "\nTo learn from it (--target, --client, --time and so on correct a guess):\n"
+                << command << '\n';
     }
   }
   std::cout.flush();
   PrintNotices(notices);
-  if (!problem.empty()) throw Error("nothing can be learnt from this as it is: " + problem);
+  if (!problem.empty())
+    throw Error("nothing can be learnt from these files as they are: " + problem);
 }
 
 }  // namespace
@@ -205,8 +212,8 @@ void AddDataScanCommand(CLI::App& data) {
   say("--client", "The column that names the client, or none (default: a guess)");
   say("--time",
       "The column of times, those of year,month,day[,hour..], or none (default: a guess)");
-  say("--lags", "Own past labels as inputs (default: from how alike they are)");
-  say("--decimal", "CSV: what stands before a fraction, . or , (default: a guess)");
+  say("--lags", "Own past labels as inputs (default: by their correlation)");
+  say("--decimal", "CSV: decimal mark, . or , (default: a guess)");
   for (CLI::Option* option : scan.get_options()) {  // a list is one word: the next may be a file
     if (!option->get_positional()) option->allow_extra_args(false);
   }

@@ -14,9 +14,9 @@
 #include "commands.h"
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
-#include "polykern/core/version.h"
 #include "polykern/sim/ranks/launch.h"
 #include "rank_guard.h"
+#include "version_text.h"
 
 namespace {
 
@@ -51,7 +51,7 @@ int Run(int argc, char** argv, polykern::Communicator& ranks) {
       "polykern: many devices learn one predictor together, online, over thin links.\n"
       "Example: polykern run --clients 40 --steps 500 --out out");
   program.name("polykern");
-  program.set_version_flag("--version", std::string("polykern ") + polykern::Version());
+  program.set_version_flag("--version", polykern::VersionText("polykern"));
   program.require_subcommand(0, 1);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   CheckSame(ranks, polykern::TypedText(program, arguments));
@@ -90,6 +90,6 @@ int main(int argc, char** argv) {
     what = error.what();
   }
   if (launch.size > 1) polykern::FailTogether(launch, ranks.get(), what);
-  std::cerr << "polykern: " << polykern::Printable(what) << '\n';
+  std::cerr << "polykern: " + polykern::Printable(what) + "\n";  // in one piece
   return 1;
 }

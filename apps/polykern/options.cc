@@ -98,7 +98,8 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
       "norm (the paper's) or range (default: norm)"));
   group(command.add_option_function<std::string>(
       "--split", [&o](const std::string& name) { o.split = ParseSplit(name); },
-      "How rows go to clients: iid, runs and site shuffle them, column and order do not (default: "
+      "How rows are split among clients: iid, runs and site shuffle them, column and order do not "
+      "(default: "
       "the recipe's; order for files)"));
   group(command
             .add_option("--major-share", o.major_share,
@@ -164,7 +165,7 @@ CLI::Option& Declare(const OptionDeclaration& option, CLI::Option* added) {
   return *added->default_str(OptionText(option, {}))->group("Algorithm");
 }
 
-/// False if the option is no flag.
+/// False if the option is not a flag.
 bool AddFlag(CLI::App& command, const OptionDeclaration& option,
              const std::function<void(const char*)>& set) {
   if (!std::holds_alternative<bool AlgorithmOptions::*>(option.field)) return false;
@@ -221,7 +222,8 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
   group(command
             .add_option_function<std::string>(
                 "--weights", [&o](const std::string& name) { o.carry_weights = name == "carried"; },
-                "Clients' weights at each repetition: reset, or carried as in the paper's tables "
+                "Clients' weights at each repetition: reset, or carried over as in the paper's "
+                "tables "
                 "(default: reset)")
             ->check(CLI::IsMember({"reset", "carried"})));
   group(command
@@ -231,15 +233,14 @@ void AddExperimentOptions(CLI::App& command, ExperimentOptions& o) {
             ->capture_default_str());
   group(command
             .add_option("--coverage", o.coverage,
-                        "Give every prediction an interval that this part of the labels is in, "
-                        "such as 0.9 (default: no intervals)")
+                        "Give each prediction an interval that covers this share of "
+                        "the labels, such as 0.9 (default: no intervals)")
             ->check(AnyNumber()));
   AddSeedAndThreads(command, o);
   group(command
-            .add_option(
-                "--rank-groups", o.rank_groups,
-                "Under mpirun: groups of ranks that share out the repetitions; 0: whatever is "
-                "cheapest")
+            .add_option("--rank-groups", o.rank_groups,
+                        "Under mpirun: groups of ranks that divide "
+                        "the repetitions; 0: the cheapest number")
             ->check(WholeNumber(0))
             ->capture_default_str());
 }

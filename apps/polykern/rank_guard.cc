@@ -17,7 +17,7 @@
 namespace polykern {
 namespace {
 
-/// What the process list shows of this process, so that nobody takes it for the one that works.
+/// What the process list shows of this process, so that it is not taken for the one that works.
 void Rename(int argc, char** argv) {
   constexpr const char* kName = "rank-watch";
   prctl(PR_SET_NAME, kName);
@@ -58,12 +58,11 @@ void GuardRank(const Launch& launch, int argc, char** argv) {
   }
   if (WIFEXITED(status)) std::_Exit(WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
-  Print(
-      RankName(launch) + " was ended by signal " + std::to_string(signal) + " (" +
-      strsignal(signal) + ")" +
-      (signal == SIGKILL ? ", which is also what the system does when memory runs out" : "") +
-      "; all ranks stop. Repetitions that were finished are kept in the folder of --out: the same "
-      "command resumes from there");
+  Print(RankName(launch) + " was killed by signal " + std::to_string(signal) + " (" +
+        strsignal(signal) + ")" +
+        (signal == SIGKILL ? ", as the system does when memory runs out" : "") +
+        "; all ranks stop. Finished repetitions are kept in the folder "
+        "of --out: the same command resumes from there");
   std::_Exit(1);
 }
 

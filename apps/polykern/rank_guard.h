@@ -10,9 +10,9 @@ namespace polykern {
 /// Who speaks when a rank does: "rank 2 on node7".
 std::string RankName(const Launch& launch);
 
-/// Of a process that is one of several ranks: goes on in a process of its own, which this one waits
-/// for. It returns in that process alone. If that one is ended by a signal (killed by somebody, or
-/// by the system for want of memory), this one names rank and signal on standard error and exits
+/// Of a process that is one of several ranks: continues in a child process, which this one waits
+/// for. It returns in that process alone. If that one is ended by a signal (killed by a user, or
+/// by the system when memory runs out), this one names rank and signal on standard error and exits
 /// with 1, upon which the launcher ends all ranks. To be called before there are threads.
 void GuardRank(const Launch& launch, int argc, char** argv);
 

@@ -56,7 +56,7 @@ void AddReportCommand(CLI::App& program) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App& report = *program.add_subcommand(
       "report",
-      "Make report.html, a page to look at, from result files; several stand side by side.\n"
+      "Make the page report.html from result files; several are shown side by side.\n"
       "Example: polykern report out-a out-b --out both.html");
   AddConfigOption(report);
   report.add_option("DIR", options->results, "Folders with a result.json, or such files")

@@ -46,7 +46,7 @@ std::vector<std::string> Exhibits(const ReproduceOptions& options) {
 void MakeRuns(PaperRuns& runs, bool fresh, bool lines) {
   const PaperRuns::Prepared prepared = runs.Prepare(fresh);
   for (const std::string& path : prepared.damaged) {
-    std::cerr << "polykern: " << path << " is damaged; this run is made again\n";
+    std::cerr << "polykern: " << path << " is damaged; this run is repeated\n";
   }
   if (prepared.kept > 0) {
     std::cerr << "polykern: " << prepared.kept << " of " << Count(prepared.wanted, "run")
@@ -125,7 +125,7 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicat
   reproduce.add_option("-o,--out", o.out, "Folder for tables, figures, results and runs")
       ->capture_default_str()
       ->group("Output");
-  reproduce.add_flag("--fresh", o.fresh, "Make every run again, also those that are in the folder")
+  reproduce.add_flag("--fresh", o.fresh, "Repeat every run, even those that are in the folder")
       ->group("Output");
   reproduce.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
   reproduce.add_option("--format", o.format, "text, json or markdown, on standard output")

@@ -52,7 +52,7 @@ std::vector<std::string> ChosenNames(const RunOptions& options) {
   return names;
 }
 
-/// M where nobody says it: the paper's, as far as dictionary and budget reach.
+/// M where it is not given: the paper's, as far as dictionary and budget reach.
 std::vector<std::size_t> UsualUploads(const AlgorithmOptions& options) {
   if (options.features) return {1};
   std::vector<std::size_t> uploads;
@@ -96,7 +96,7 @@ std::string DescribeSource(const Source& source, const RunOptions& options, std:
   text += ", " + Count(stream.steps(), "step") + ", " + Count(stream.dimension(), "input");
   if (source.rows > 0) text += "; " + Count(source.rows, "row");
   if (source.dropped_rows > 0) {
-    text += ", " + std::to_string(source.dropped_rows) + " more with missing cells left out";
+    text += ", " + std::to_string(source.dropped_rows) + " more with missing cells skipped";
   }
   if (source.clipped_values > 0) {
     text += ", " + Count(source.clipped_values, "value") + " clipped to their range";
@@ -241,7 +241,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
     if (reported) std::cout << "Report: " << options.out << "/report.html\n";
   }
   std::cout.flush();
-  if (!std::cout) throw Error("standard output cannot be written to; the results are lost there");
+  if (!std::cout) throw Error("standard output cannot be written to; its results are lost");
   ReportDivergence(results);
 }
 

@@ -41,7 +41,7 @@ std::string NaiveRemarks(const std::vector<RowResult>& results, const SourceOpti
   }
   const bool last = naive.last_label <= naive.running_mean;
   const bool ordered = source.split == "order" || source.split == "column";
-  text += std::string("Nothing here beats the ") + (last ? "last label" : "running mean");
+  text += std::string("No algorithm beats the ") + (last ? "last label" : "running mean");
   return text + WhatToTry(results, last && ordered && options.derived.lags.empty(), options) +
          ".\n";
 }
@@ -86,7 +86,7 @@ std::string BoundRemark(const std::vector<RowResult>& results) {
     return "Theorem 2's bound is broken by " + std::to_string(over) + " client runs.\n";
   }
   return unit ? "Theorem 2's bound on the regret holds for every client.\n"
-              : "Theorem 2's bound needs losses in [0, 1]; no client that keeps them breaks it.\n";
+              : "Theorem 2's bound needs losses in [0, 1]; no client with such losses breaks it.\n";
 }
 
 /// How the intervals of the best row fared.

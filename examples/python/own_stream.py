@@ -1,7 +1,12 @@
 """A stream of your own, three ways: one model, a federation driven by hand, and a real one over the network.
 
 The stream: rooms whose heating power depends on the outside temperature and the hour, each in its own way.
+Cell by cell in an editor that knows `# %%`, or whole.
 """
+
+# %% The stream
+
+from typing import Iterator
 
 import numpy as np
 
@@ -10,7 +15,7 @@ import polykern as pk
 ROOMS, HOURS = 3, 24 * 14
 
 
-def readings():
+def readings() -> Iterator[tuple[int, int, dict[str, float], float]]:
     """Hour by hour and room by room: a dict of inputs, and the power in watts that turns out later."""
     chance = np.random.default_rng(0)
     for hour in range(HOURS):
@@ -21,12 +26,14 @@ def readings():
             yield hour, room, inputs, power
 
 
-def scaled(inputs, power):
+def scaled(inputs: dict[str, float], power: float) -> tuple[list[float], float]:
     """Algorithms want inputs of about 1 and labels in [0, 1]."""
     return [inputs["outside"] / 20, inputs["hour"] / 24], power / 3000
 
+# %% One model for each room
 
-def one_model_per_room():
+
+def one_model_per_room() -> list[float]:
     models = [pk.OnlineRegressor() for _ in range(ROOMS)]
     errors = []
     for _, room, inputs, power in readings():
@@ -34,8 +41,10 @@ def one_model_per_room():
         models[room].learn_one(inputs, power)
     return errors
 
+# %% A federation whose messages the program carries itself
 
-def a_federation_by_hand():
+
+def a_federation_by_hand() -> list[float]:
     bank = pk.KernelBank.rbf(dimension=2, features=30, bandwidths=pk.paper_bandwidths(15), seed=0)
     algorithm = pk.PofNewton(bank)
     server = algorithm.server()
@@ -51,8 +60,10 @@ def a_federation_by_hand():
             updates = []
     return errors
 
+# %% A federation over the network, with polykern-net
 
-def a_real_federation():
+
+def a_real_federation() -> list[float]:
     columns = {"outside": (-20, 40), "hour": (0, 24)}
     with pk.Server("pof-newton", columns=columns, target=("power", 0, 3000), kernels=15, features=30,
                    clients=[f"room-{room}" for room in range(ROOMS)]) as server:
@@ -61,10 +72,11 @@ def a_real_federation():
         for _, room, inputs, power in readings():
             errors.append(rooms[room].predict([inputs["outside"], inputs["hour"]]) - power)
             rooms[room].learn(power)
-        for room in rooms:
-            room.close()
+        for agent in rooms:
+            agent.close()
     return errors
 
+# %% How far they are off
 
 for way in (one_model_per_room, a_federation_by_hand, a_real_federation):
     last = np.array(way())[-ROOMS * 48:]

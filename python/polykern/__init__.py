@@ -12,8 +12,15 @@
 
 `simulate` runs a whole federation in one process. `algorithm.client()` and `algorithm.server()` are its two halves, to
 be driven step by step. `OnlineRegressor` learns one stream, as scikit-learn and River do. `Agent` and `Server` are the
-real federation over a network. docs/python.md has a page on each.
+real federation over a network. docs/use/python.md has a page on each.
 """
+
+from typing import TYPE_CHECKING, Any
+
+from polykern import _modules
+
+_modules.load("polykern", "_core")
+_modules.need_numpy()
 
 from polykern._core import (
     Broadcast,
@@ -27,8 +34,6 @@ from polykern._core import (
     algorithm_names,
     dictionary,
     dictionary_names,
-    init_authority,
-    issue_certificate,
     paper_bandwidths,
     recipe_names,
 )
@@ -51,11 +56,15 @@ from polykern._algorithms import (
 )
 from polykern._data import Data, load
 from polykern._model import Model, load_model
-from polykern._network import Agent, Server
-from polykern._simulation import DivergenceWarning, Result, simulate
+from polykern._network import Agent, AgentPrediction, Server, init_authority, issue_certificate
+from polykern._result import Result
+from polykern._simulation import DivergenceWarning, simulate
+
+if TYPE_CHECKING:
+    from polykern._regressor import OnlineRegressor
 
 __all__ = [
-    "Agent", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FedPoe", "FomdOms",
+    "Agent", "AgentPrediction", "Algorithm", "Broadcast", "ClientHalf", "Data", "DivergenceWarning", "EmKofl", "FedPoe", "FomdOms",
     "Kernel", "KernelBank", "Local", "LocalRls", "Model", "OfmklAvg", "Ofskl", "OnlineRegressor", "PerFedAvg", "PofAdagrad",
     "PofGram", "PofMkl", "PofNewton", "Prediction", "Result", "Server", "ServerHalf", "Update", "VmKofl", "__version__",
     "algorithm_names",
@@ -64,7 +73,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Only who uses it waits for scikit-learn to load.
     if name == "OnlineRegressor":
         from polykern._regressor import OnlineRegressor
@@ -73,5 +82,5 @@ def __getattr__(name):
     raise AttributeError(f"module 'polykern' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted(__all__)

@@ -1,6 +1,9 @@
 """The algorithms: a class for each, all of one shape. Their options come from the library's declarations."""
 
+from __future__ import annotations
+
 import inspect
+from typing import Any, ClassVar, Optional, Union
 
 from polykern import _core
 
@@ -8,11 +11,12 @@ from polykern import _core
 _FROM_BANK = {"dictionary", "kernels", "features", "orthogonal", "shared_draws", "single_bandwidth"}
 
 
-def _restore(cls, bank, dimension, settings):
-    return cls(dimension if bank is None else bank, **settings)
+def _restore(cls: Any, bank: Optional[_core.KernelBank], dimension: int, settings: dict[str, Any]) -> Algorithm:
+    made: Algorithm = cls(dimension if bank is None else bank, **settings)
+    return made
 
 
-def _keyword(name, default):
+def _keyword(name: str, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
@@ -33,23 +37,24 @@ class Algorithm(_core.Algorithm):
     send in a step (default: whatever the bank and the other settings make). `help` lists the options of a class.
     """
 
-    _name = None
-    _over = "bank"  # or dimension: what it is made over
+    _name: ClassVar[str] = ""
+    _over: ClassVar[str] = "bank"  # or dimension: what it is made over
+    __signature__: ClassVar[inspect.Signature]
 
-    def __init_subclass__(cls):
+    def __init_subclass__(cls) -> None:
         options = [option for option in _core.algorithm_options(cls._name)
                    if cls._over == "dimension" or option[0] not in _FROM_BANK]
         # Over a bank no budget means none.
         keywords = [_keyword(key, None if key == "budget" and cls._over == "bank" else default)
-                    for key, default, _ in options]
+                    for key, default, *_ in options]
         cls.__signature__ = inspect.Signature(
             [inspect.Parameter(cls._over, inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords,
              _keyword("horizon", None), _keyword("seed", 0)])
-        listed = "".join(f"    {key}: {text}.\n" for key, _, text in options)
+        listed = "".join(f"    {key}: {text}.\n" for key, _, text, *_ in options)
         cls.__doc__ = f"{cls.__doc__ or ''}\n    Options:\n\n{listed}"
 
-    def __init__(self, *arguments, **settings):
-        if self._name is None:
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        if not self._name:
             raise TypeError("use one of the classes below Algorithm, or make_algorithm")
         given = dict(settings)
         if "local_experts" in given and "experts" in type(self).__signature__.parameters:
@@ -66,23 +71,23 @@ class Algorithm(_core.Algorithm):
         bank, dimension = (over, None) if self._over == "bank" else (None, over)
         super().__init__(self._name, bank, dimension, settings.get("horizon"), settings.get("seed", 0), options)
 
-    def client(self, id=0):
+    def client(self, id: int = 0) -> _core.ClientHalf:
         """A client's half. Clients of one server have numbers of their own: keys of their random draws."""
         return _core.ClientHalf(self, id)
 
-    def server(self, clients=0):
+    def server(self, clients: int = 0) -> _core.ServerHalf:
         """A server's half, at its start. `clients`: that are expected in the first step, if known, for pof-gram's turn."""
         return _core.ServerHalf(self, clients)
 
     @property
-    def settings(self):
+    def settings(self) -> dict[str, Any]:
         """What it was given, as a dict."""
         return dict(self._settings)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.bank, self.dimension, self._settings)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(f"{key}={value!r}" for key, value in self._settings.items())
         what = repr(self.bank) if self.bank is not None else f"dimension={self.dimension}"
         return f"{type(self).__name__}({what}{', ' if shown else ''}{shown})"
@@ -231,10 +236,10 @@ class LocalRls(Algorithm):
     _name = "local-rls"
 
 
-_BY_NAME = {cls._name: cls for cls in Algorithm.__subclasses__()}
+_BY_NAME: dict[str, type[Algorithm]] = {cls._name: cls for cls in Algorithm.__subclasses__()}
 
 
-def make_algorithm(name, bank_or_dimension, **settings):
+def make_algorithm(name: str, bank_or_dimension: Union[_core.KernelBank, int], **settings: Any) -> Algorithm:
     """An algorithm by the name that the program uses; `pof-gram` and `perfedavg` take a dimension, all others a bank.
 
     >>> import polykern as pk

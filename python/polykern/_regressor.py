@@ -1,44 +1,23 @@
 """One stream, learnt online: scikit-learn's manners, and River's."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from polykern import _core
 
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin
-    from sklearn.exceptions import DataConversionWarning, NotFittedError
-except ImportError:  # scikit-learn is not needed, but its manners are
-    import inspect
-
-    class NotFittedError(ValueError, AttributeError):
-        """As scikit-learn's."""
-
-    class DataConversionWarning(UserWarning):
-        """As scikit-learn's."""
-
-    class BaseEstimator:
-        def get_params(self, deep=True):
-            names = list(inspect.signature(type(self).__init__).parameters)[1:]
-            return {name: getattr(self, name) for name in names}
-
-        def set_params(self, **params):
-            for name, value in params.items():
-                if name not in self.get_params():
-                    raise ValueError(f"Invalid parameter {name!r} for estimator {self!r}")
-                setattr(self, name, value)
-            return self
-
-        def __repr__(self):
-            return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
-
-    class RegressorMixin:
-        _estimator_type = "regressor"
-
-        def score(self, X, y):
-            y = np.asarray(y, dtype=float)
-            return 1 - ((y - self.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+if TYPE_CHECKING:
+    from polykern._estimator import BaseEstimator, DataConversionWarning, NotFittedError, RegressorMixin
+else:
+    try:
+        from sklearn.base import BaseEstimator, RegressorMixin
+        from sklearn.exceptions import DataConversionWarning, NotFittedError
+    except ImportError:
+        from polykern._estimator import BaseEstimator, DataConversionWarning, NotFittedError, RegressorMixin
 
 
 class OnlineRegressor(RegressorMixin, BaseEstimator):
@@ -70,8 +49,9 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, kernels=5, features=60, dictionary="gaussian", ridge=1e-4, forgetting=1.0, warm_up=256,
-                 random_state=0):
+    def __init__(self, kernels: int = 5, features: int = 60, dictionary: str = "gaussian", ridge: float = 1e-4,
+                 forgetting: float = 1.0, warm_up: int = 256,
+                 random_state: Optional[Union[int, np.random.RandomState]] = 0) -> None:
         self.kernels = kernels
         self.features = features
         self.dictionary = dictionary
@@ -82,29 +62,29 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
 
     # scikit-learn's manners
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> OnlineRegressor:
         """Forgets everything, then learns the rows in their order."""
-        X, names = self._inputs(X, reset=True)
-        y = self._labels(y, X)
-        self._begin(X.shape[1], names)
-        self._core.learn(X, y)
+        rows, names = self._inputs(X, reset=True)
+        labels = self._labels(y, rows)
+        self._begin(rows.shape[1], names)
+        self._core.learn(rows, labels)
         return self
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> OnlineRegressor:
         """Continues with these rows, in their order, in one call."""
         self.predict_then_learn(X, y)
         return self
 
-    def predict_then_learn(self, X, y):
+    def predict_then_learn(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Predicts each row before its label is learnt, in their order; returns the predictions: prequential."""
         fresh = not hasattr(self, "_core")
-        X, names = self._inputs(X, reset=fresh)
-        y = self._labels(y, X)
+        rows, names = self._inputs(X, reset=fresh)
+        labels = self._labels(y, rows)
         if fresh:
-            self._begin(X.shape[1], names)
-        return self._core.learn(X, y)
+            self._begin(rows.shape[1], names)
+        return self._core.learn(rows, labels)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predictions (n,) for rows (n, d)."""
         if not hasattr(self, "_core"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit, partial_fit or "
@@ -113,7 +93,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
 
     # River's manners
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Mapping[Any, float], y: float) -> OnlineRegressor:
         """Learns one sample, a dict of numbers."""
         names = list(x)
         if not hasattr(self, "_core"):
@@ -123,19 +103,19 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
         self._core.learn(self._row(x), np.array([self._one_label(y)]))
         return self
 
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[Any, float]) -> float:
         """The prediction for one sample, a dict of numbers; 0.0 before anything was learnt."""
         if not hasattr(self, "_core"):
             return 0.0
         return float(self._core.predict(self._row(x))[0])
 
-    def weights(self):
+    def weights(self) -> NDArray[np.float64]:
         """How the kernels are mixed now, (kernels,)."""
         return self._core.weights
 
     # What is judged, and kept
 
-    def _begin(self, dimension, names):
+    def _begin(self, dimension: int, names: Optional[NDArray[np.object_]]) -> None:
         seed = 0 if self.random_state is None else self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31))
@@ -147,27 +127,30 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _row(self, x):
+    def _row(self, x: Mapping[Any, float]) -> NDArray[np.float64]:
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError("this model has learnt from arrays without names: it cannot take dicts")
         if len(x) != len(names) or any(name not in x for name in names):
             raise ValueError(f"x has the inputs {sorted(map(str, x))}, but it must have {sorted(map(str, names))}")
-        row = [x[name] for name in names]
+        row: list[Any] = [x[name] for name in names]
+        value: Any
         for name, value in zip(names, row):
             if isinstance(value, (str, bytes)) or not np.isscalar(value):
                 raise TypeError(f"x[{name!r}] is not a number, but of the type {type(value).__name__}")
-            if not np.isfinite(value):
-                raise ValueError(f"x[{name!r}] is {value}; every number must be finite")
+            number: Any = value
+            if not np.isfinite(number):
+                raise ValueError(f"x[{name!r}] is {number}; every number must be finite")
         return np.array([row], dtype=float)
 
     @staticmethod
-    def _one_label(y):
+    def _one_label(y: Any) -> float:
         if isinstance(y, (str, bytes)) or not np.isscalar(y):
             raise TypeError(f"y is not a number, but of the type {type(y).__name__}")
-        return float(y)
+        number: Any = y
+        return float(number)
 
-    def _inputs(self, X, reset):
+    def _inputs(self, X: ArrayLike, reset: bool) -> tuple[NDArray[Any], Optional[NDArray[np.object_]]]:
         """X as an array (n, d), and the names of its columns if it has any."""
         names = _column_names(X)
         X = _as_array(X, "X")
@@ -187,7 +170,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
             self._check_names(names)
         return X, names
 
-    def _check_names(self, names):
+    def _check_names(self, names: Optional[NDArray[np.object_]]) -> None:
         known = getattr(self, "feature_names_in_", None)
         if names is None and known is not None and all(isinstance(name, str) for name in known):
             warnings.warn(f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names")
@@ -197,34 +180,34 @@ class OnlineRegressor(RegressorMixin, BaseEstimator):
             raise ValueError("The feature names should match those that were passed during fit: they were "
                              f"{list(known)}, and are {list(names)}")
 
-    def _labels(self, y, X):
+    def _labels(self, y: Any, X: NDArray[Any]) -> NDArray[Any]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y = _as_array(y, "y")
-        if y.ndim == 2 and y.shape[1] == 1:
+        labels = _as_array(y, "y")
+        if labels.ndim == 2 and labels.shape[1] == 1:
             warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
                           "(n_samples,), for example using ravel().", DataConversionWarning, stacklevel=3)
-            y = y.ravel()
-        if y.ndim != 1 or len(y) != len(X):
-            raise ValueError(f"y has the shape {y.shape}, but it must be ({len(X)},), as X has the shape {X.shape}")
-        return y
+            labels = labels.ravel()
+        if labels.ndim != 1 or len(labels) != len(X):
+            raise ValueError(f"y has the shape {labels.shape}, but it must be ({len(X)},), as X has the shape {X.shape}")
+        return labels
 
-    def _more_tags(self):
+    def _more_tags(self) -> dict[str, Any]:
         return {"non_deterministic": False}
 
 
-def _column_names(X):
+def _column_names(X: Any) -> Optional[NDArray[np.object_]]:
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(columns, dtype=object)
 
 
-def _as_array(values, name):
+def _as_array(values: Any, name: str) -> NDArray[Any]:
     """An array of numbers without NaN or inf, in scikit-learn's words where it has some."""
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} is a sparse matrix, but dense data is required. Use {name}.toarray() to convert")
-    array = np.asarray(values)
+    array: NDArray[Any] = np.asarray(values)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds {array.dtype}")
     if array.dtype.kind in "US":

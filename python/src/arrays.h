@@ -15,7 +15,7 @@ namespace polykern::python {
 
 namespace py = pybind11;
 
-/// NumPy in and out. What comes from a user is judged here: TypeError for what are no numbers,
+/// NumPy in and out. What comes from a user is judged here: TypeError for what are not numbers,
 /// ValueError that names both shapes, and the place of a number that is not finite.
 
 /// An array of floats or doubles as it lies in memory; anything else that holds numbers is
@@ -42,10 +42,10 @@ void CheckFinite(const py::array& array, const std::string& name, bool as_float,
 void ReadSample(const py::handle& object, const std::string& name, std::size_t dimension,
                 std::vector<float>& sample);
 
-/// One finite number; TypeError for what is none.
+/// One finite number; TypeError for what is not a number.
 double ReadNumber(const py::handle& object, const std::string& name);
 
-/// An array over numbers that live as long as `owner`; nobody may write to it.
+/// An array over numbers that live as long as `owner`; it is read-only.
 template <typename Number>
 py::array View(std::vector<py::ssize_t> shape, const Number* data,
                std::shared_ptr<const void> owner) {

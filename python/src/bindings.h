@@ -20,7 +20,7 @@ namespace polykern::python {
 
 namespace py = pybind11;
 
-/// pybind11 hands out memory that nobody has initialised for an object whose __init__ was never
+/// pybind11 hands out uninitialised memory for an object whose __init__ was never
 /// called (cls.__new__(cls)). Types that say `using MustBeMade = void` refuse it instead.
 template <typename T>
 class MadeCaster : public py::detail::type_caster_base<T> {
@@ -47,15 +47,21 @@ class type_caster<polykern::Kernel> : public polykern::python::MadeCaster<polyke
 
 namespace polykern::python {
 
-/// Each adds its part to the module polykern._core.
+/// Each adds its part to a module: of polykern._core
 void BindKernels(py::module_& module);
 void BindAlgorithms(py::module_& module);
 void BindHalves(py::module_& module);
 void BindSimulation(py::module_& module);
 void BindData(py::module_& module);
 void BindOnlineLearner(py::module_& module);
-void BindNetwork(py::module_& module);
+/// of polykern_net._agent
+void BindAgent(py::module_& module);
 void BindModel(py::module_& module);
+/// and of polykern_net._server.
+void BindServer(py::module_& module);
+
+/// Every module's first words: its version, and what the library's errors are in Python.
+void BeginModule(py::module_& module);
 
 /// What Python calls a KernelBank: the C++ one, and what it was drawn from. Immutable.
 struct Bank {

@@ -1,8 +1,11 @@
 """What users see of the package: kernels, messages, results, data."""
 
+import dataclasses
 import inspect
 import json
+import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -136,6 +139,47 @@ def test_results(bank, samples, tmp_path):
     assert np.isnan(pk.simulate(X, Y, pk.PerFedAvg(3)).regret).all()
 
 
+def test_a_result_has_what_result_json_has_as_declared(bank, samples):
+    X, Y = samples
+    declared = {field.name: field.type for field in dataclasses.fields(pk.Result)}
+    for algorithm, settings in [(pk.PofMkl(bank), {}), (pk.PerFedAvg(3), {}), (pk.PofGram(3, epsilon=1), {"coverage": 0.9})]:
+        result = pk.simulate(X, Y, algorithm, **settings)
+        (run,) = result.to_dict()["runs"]
+        plain = {name for name, value in run.items() if not isinstance(value, (dict, list))}
+        assert plain - {"client_scores", "client_weights", "client_regret", "client_coverage"} <= set(declared)
+        for name in plain & set(declared) - {"seconds"}:
+            assert getattr(result, name) == pytest.approx(run[name], nan_ok=True), name
+            kind = type(getattr(result, name)).__name__
+            assert declared[name] in (kind, f"Optional[{kind}]") or (kind == "NoneType" and "Optional" in declared[name]), name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.mse = 0
+
+
+def test_a_result_as_a_data_frame(bank, samples, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    X, Y = samples
+    there = np.random.default_rng(1).uniform(size=Y.shape) < 0.7
+    result = pk.simulate(X, Y, pk.PofMkl(bank), present=there, coverage=0.9)
+    frame = result.to_frame()
+    assert list(frame.columns) == ["prediction", "low", "high"] and frame.index.names == ["step", "client"]
+    assert len(frame) == there.sum()
+    for (t, k), row in frame.iterrows():
+        assert row["prediction"] == result.predictions[t, k]
+        assert np.array_equal(row[["low", "high"]], result.intervals[t, k], equal_nan=True)
+    steps = result.to_frame("steps")
+    assert (steps["mse"].dropna() == result.step_mse[~np.isnan(result.step_mse)]).all() and len(steps) == 60
+    assert steps["regret"].iloc[-1] == result.step_regret[-1]
+    assert (result.to_frame("clients")["regret"] == result.regret).all()
+    without = pk.simulate(X, Y, pk.PerFedAvg(3))
+    assert list(without.to_frame().columns) == ["prediction"] and without.to_frame("steps")["regret"].isna().all()
+    assert isinstance(frame, pandas.DataFrame)
+    with pytest.raises(ValueError, match="it must be predictions, steps or clients"):
+        result.to_frame("rows")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="^to_frame needs pandas: apt install python3-pandas, or pip install pandas$"):
+        result.to_frame()
+
+
 def test_plots(bank, samples, monkeypatch):
     X, Y = samples
     result = pk.simulate(X, Y, pk.PofMkl(bank))
@@ -183,6 +227,39 @@ def test_data(tmp_path):
     with pytest.raises(ValueError, match="calendar needs dates"):
         pk.load(tmp_path / "my.csv", target="y", time="n", calendar="hour")
     assert pk.load("synthetic").x is None
+
+
+def test_load_has_every_option_of_run_that_says_what_the_data_are():
+    help = subprocess.run([os.environ["POLYKERN"], "run", "--help"], check=True, capture_output=True, text=True).stdout
+    group = re.search(r"^Data:\n(.*?)^\S", help, re.MULTILINE | re.DOTALL)[1]
+    options = {name.replace("-", "_") for name in re.findall(r"^  (?:-\w,)?--([a-z-]+)", group, re.MULTILINE)}
+    assert {"data", "target", "major_share"} <= options
+    assert options | {"seed"} == {{"ranges": "range"}.get(name, name) for name in inspect.signature(pk.load).parameters}
+    alike = pk.load("synthetic", steps=30, seed=2, noise=0.1, drift=1.0, dimension=3, clients=5)
+    assert alike.X.shape == (30, 5, 3)
+
+
+def test_load_deals_rows_as_run_does(tmp_path):
+    rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{np.sin(i)}" for i in range(80))
+    (tmp_path / "my.csv").write_text("k,place,y\n" + rows + "\n")
+    prints = []
+    for share in (0.5, 0.9):
+        data = pk.load(tmp_path / "my.csv", target="y", site="place", split="site", clients=4, major_share=share)
+        prints.append(pk.simulate(data.X, data.Y, pk.PofGram(data.X.shape[2])).fingerprint)
+        subprocess.run([os.environ["POLYKERN"], "run", "--data", "my.csv", "--target", "y", "--site", "place", "--split", "site",
+                        "--clients", "4", "--major-share", str(share), "-a", "pof-gram", "-r", "1", "--out", "out"], check=True,
+                       capture_output=True, cwd=tmp_path)
+        (run,) = json.loads((tmp_path / "out/result.json").read_text())["runs"]
+        assert run["fingerprint"] == prints[-1]
+    assert prints[0] != prints[1]
+
+
+def test_load_finds_recipes_where_the_program_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYKERN_DATA", str(tmp_path / "there"))
+    with pytest.raises(ValueError, match=str(tmp_path / "there")):
+        pk.load("naval")
+    with pytest.raises(ValueError, match=str(tmp_path / "here")):
+        pk.load("naval", tmp_path / "here")
 
 
 def test_real_data(data_dir):

@@ -12,7 +12,7 @@ import polykern as pk
 
 
 class SlowPofMkl:
-    """POF-MKL (docs/algorithm.md), step by step, in double."""
+    """POF-MKL (docs/understand/algorithm.md), step by step, in double."""
 
     def __init__(self, rho, clients, M, eta, eta_k, xi, lam):
         self.rho = np.asarray(rho, dtype=float)

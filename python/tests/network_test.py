@@ -205,7 +205,7 @@ def test_mistakes_are_told():
         pk.Server(dimension=1, target_range="0:1")
     with pytest.raises(ValueError, match="such as algorithm=pof-adagrad"):
         pk.Server(dimension=1, target_range="none", loss="logistic")
-    with pk.Agent("127.0.0.1:1", name="nobody", wait=0.2) as agent:  # nobody listens there
+    with pk.Agent("127.0.0.1:1", name="nobody", wait=0.2) as agent:  # nothing listens there
         with pytest.raises(RuntimeError, match="no model"):
             agent.predict([1, 2])
         with pytest.raises(RuntimeError, match="learn before predict"):
@@ -273,7 +273,7 @@ def test_an_agent_that_is_refused_predicts_with_the_model_it_has(tmp_path):
         assert "refuses" in agent.status()["failure"]
 
 
-def test_closing_wakes_up_whoever_waits():
+def test_closing_wakes_up_waiting_threads():
     agent = pk.Agent("127.0.0.1:1", name="nobody")
     ended = []
 
@@ -345,3 +345,56 @@ def test_an_agent_moves_to_a_federation_that_begins_from_its_own(tmp_path):
             assert later.status()["step"] == 1
     with pytest.raises(ValueError, match='has the input "wind", which this one lacks'):
         pk.Server(from_store=tmp_path / "old.db", columns={"gust": (0, 9)}, store=tmp_path / "none.db", clients=["mill"])
+
+
+LATE = ["p0", "p1", "p2", "l1", "p3", "l0", "l3", "p4", "p5", "l2", "p6", "l5", "l6", "l4"] + [
+    f"{what}{n}" for n in range(7, 25) for what in "pl"]
+
+
+def test_labels_come_late_by_id_as_they_do_to_join(tmp_path):
+    chance = np.random.default_rng(3)
+    x, y = chance.uniform(0, 20, size=(25, 1)), chance.uniform(0, 100, size=25)
+    settings = dict(columns={"wind": (0, 20)}, target=("power", 0, 100), lags=[1], quorum=1, seed=5)
+    with pk.Server(**settings) as server:
+        lines = [f"s{int(w[1:])},{x[int(w[1:]), 0]!r}," if w[0] == "p" else f"s{int(w[1:])},,{y[int(w[1:])]!r}" for w in LATE]
+        program = subprocess.run(
+            [POLYKERN, "join", "--server", server.address, "--insecure", "--name", "mill", "--wait", "--coverage", "0.8",
+             "--give-up", "60"], input="\n".join(["id,wind,power", *lines]) + "\n", capture_output=True, text=True, timeout=60)
+        assert program.returncode == 0 and "25 samples, 25 learnt" in program.stderr, program.stderr
+    expected = [json.loads(line) for line in program.stdout.splitlines()]
+    made = []
+    with pk.Server(**settings) as server, pk.Agent(server.address, name="mill", coverage=0.8, wait=60) as agent:
+        for what in LATE:
+            n = int(what[1:])
+            if what[0] == "p":
+                made.append(agent.predict(x[n], id=f"s{n}"))
+            else:
+                assert agent.learn(y[n], id=f"s{n}")
+        assert agent.status()["learnt"] == 25 and agent.status()["waiting"] == 0
+    assert [(p.step, p.value) for p in made] == [(line["step"], line["prediction"]) for line in expected]
+    assert [p.interval or (None, None) for p in made] == [(line["low"], line["high"]) for line in expected]
+    assert made[-1].interval is not None
+
+
+def test_what_is_wrong_with_an_id_is_told_and_changes_nothing():
+    with pk.Server(dimension=1, target_range=(0, 1)) as server:
+        with pk.Agent(server.address, name="mill", pending=2) as agent:
+            for n in range(3):
+                agent.predict([0.1 * n], id=n)
+            assert (agent.status()["waiting"], agent.status()["forgotten"]) == (2, 1)
+            for wrong in (0, "nothing"):
+                with pytest.raises(RuntimeError, match=f'no sample "{wrong}" waits for a label'):
+                    agent.learn(0.5, id=wrong)
+            with pytest.raises(RuntimeError, match="learn before predict: .* one with an id to that of the same id"):
+                agent.learn(0.5)
+            for wrong, kind in [("high", TypeError), (float("nan"), ValueError)]:
+                with pytest.raises(kind, match="y "):
+                    agent.learn(wrong, id=2)
+            assert agent.status()["waiting"] == 2 and agent.learn(0.5, id=2)
+            with pytest.raises(RuntimeError, match='no sample "2" waits'):
+                agent.learn(0.5, id=2)
+            agent.predict([0.3])
+            assert agent.learn(0.4) and agent.learn(0.5, id="1") and agent.status()["learnt"] == 3
+    with pk.Server(columns={"wind": (0, 20)}, target=("power", 0, 100), ahead=3) as server:
+        with pk.Agent(server.address, name="mill") as agent, pytest.raises(ValueError, match="labels come in order; leave out id"):
+            agent.predict([1], id=7)

@@ -1,6 +1,7 @@
 """What pip, type checkers and the script for virtual environments rely on."""
 
 import ast
+import importlib
 import os
 import pathlib
 import re
@@ -10,7 +11,6 @@ import sys
 import pytest
 
 import polykern as pk
-from polykern import _core
 
 ROOT = pathlib.Path(os.environ["POLYKERN_ROOT"])
 tomllib = pytest.importorskip("tomllib")
@@ -35,14 +35,16 @@ def test_what_pip_is_told_exists():
         assert f"COMPONENT {component} " in cmake
     for override in build["overrides"]:
         for target in override["build"]["targets"]:
-            assert f"pybind11_add_module({target} " in cmake
+            assert f"add_custom_target({target} " in cmake
     options = "".join((ROOT / file).read_text() for file in ("CMakeLists.txt", "web/CMakeLists.txt", "python/CMakeLists.txt"))
     for option in build["cmake"]["define"]:
         assert option == "BUILD_TESTING" or option in options
 
 
-def test_the_stubs_name_exactly_what_the_module_has():
-    tree = ast.parse((ROOT / "python/polykern/_core.pyi").read_text())
+@pytest.mark.parametrize("name", ["polykern._core", "polykern_net._agent", "polykern_net._server"])
+def test_the_stubs_name_exactly_what_the_module_has(name):
+    module = importlib.import_module(name)
+    tree = ast.parse((ROOT / f"python/{name.replace('.', '/')}.pyi").read_text())
 
     def names(body):
         for node in body:
@@ -51,10 +53,10 @@ def test_the_stubs_name_exactly_what_the_module_has():
             elif isinstance(node, ast.AnnAssign):
                 yield node.target.id
 
-    assert set(names(tree.body)) == {n for n in vars(_core) if not n.startswith("__")} | {"__version__"}
+    assert set(names(tree.body)) == {n for n in vars(module) if not n.startswith("__")} | {"__version__"}
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            own = {n for n in vars(getattr(_core, node.name)) if not n.startswith("_") or n in ("__call__", "__float__")}
+            own = {n for n in vars(getattr(module, node.name)) if not n.startswith("_") or n in ("__call__", "__float__")}
             assert set(names(node.body)) - {"__init__"} == own, node.name
 
 
@@ -71,6 +73,32 @@ def test_everything_promised_is_there_and_documented():
 def test_importing_it_does_not_load_scikit_learn_or_matplotlib():
     code = "import sys, polykern; assert not {'sklearn', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_it_loads_nothing_of_the_network():
+    code = "import sys, polykern; assert not [name for name in sys.modules if name.startswith('polykern_net')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def mypy(*arguments, tmp_path):
+    environment = {**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(pk.__file__))}
+    return subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.environ.get("MYPY_CACHE", tmp_path),
+                           *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+
+def test_the_package_and_the_examples_pass_mypy_strict(tmp_path):
+    pytest.importorskip("mypy")
+    for checked in (["-p", "polykern", "-p", "polykern_net"], sorted((ROOT / "examples/python").glob("*.py"))):
+        done = mypy(*checked, tmp_path=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    mistakes = ["pk.load('synthetic', stepz=3)", "pk.load('synthetic', scaling='long')", "pk.Agent(nam='a')", "result.mze",
+                "result.fingerprint + 1", "pk.OnlineRegressor(kernels='many')", "pk.simulate(X, X)", "pk.PofMkl(8)",
+                "pk.PofGram(bank)", "pk.PofMkl(bank, learning_rate='fast')", "pk.PofMkl(bank, ridge=1)"]
+    lines = ["import numpy as np, polykern as pk", "X = np.zeros((2, 3, 4))", "bank = pk.KernelBank.rbf(4, 2, [1])",
+             "result = pk.simulate(X, X[:, :, 0], pk.PofMkl(bank, learning_rate=0.1, kernels_per_upload=1))", *mistakes]
+    (tmp_path / "visitor.py").write_text("\n".join(lines) + "\n")
+    found = set(map(int, re.findall(r"^visitor.py:(\d+): error", mypy("visitor.py", tmp_path=tmp_path).stdout, re.MULTILINE)))
+    assert found == set(range(5, 5 + len(mistakes)))
 
 
 def test_the_regressor_needs_no_scikit_learn():

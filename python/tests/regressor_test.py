@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
 
 def checks():
-    """All of scikit-learn's; none is left out. That about data frames skips itself without pandas."""
+    """All of scikit-learn's; none is left out."""
     for estimator, check in check_estimator(pk.OnlineRegressor(), generate_only=True):
         yield pytest.param(estimator, check, id=check.func.__name__)
 
@@ -128,6 +128,77 @@ def test_rivers_manners():
         pk.OnlineRegressor().learn_one({}, 1)
     with pytest.raises(ValueError, match="cannot take dicts"):
         pk.OnlineRegressor().fit(np.eye(3), [1, 2, 3]).predict_one({"a": 1})
+
+
+@pytest.fixture
+def readings(stream):
+    X, y = stream
+    return [({name: float(value) for name, value in zip("abcd", row)}, float(label)) for row, label in zip(X, y)]
+
+
+def test_prequential_as_river_does_it_gives_the_bits_of_arrays(stream, readings):
+    X, y = stream
+    model = pk.OnlineRegressor()
+    predictions = []
+    for x, label in readings:  # River's progressive validation
+        predictions.append(model.predict_one(x))
+        model.learn_one(x, label)
+    assert predictions == [0.0, *pk.OnlineRegressor().predict_then_learn(X, y)[1:]]
+
+
+def test_predict_one_changes_nothing_and_inputs_stay_as_they_were(readings):
+    once, often = pk.OnlineRegressor(), pk.OnlineRegressor()
+    for x, label in readings[:300]:
+        before = dict(x)
+        for _ in range(3):
+            assert often.predict_one(x) == once.predict_one(x)
+        once.learn_one(x, label)
+        often.learn_one(x, label)
+        assert x == before and list(x) == list(before)
+    assert type(once.predict_one(x)) is float
+
+
+def test_the_order_of_the_inputs_does_not_matter(readings):
+    straight, turned = pk.OnlineRegressor(), pk.OnlineRegressor()
+    for n, (x, label) in enumerate(readings[:300]):
+        names = list(x)[n % 4:] + list(x)[:n % 4]
+        straight.learn_one(x, label)
+        turned.learn_one({name: x[name] for name in names}, label)
+    for x, _ in readings[300:]:
+        assert straight.predict_one(x) == turned.predict_one(dict(reversed(x.items())))
+
+
+def test_it_can_be_pickled_and_copied_between_any_two_samples(readings):
+    model = pk.OnlineRegressor(warm_up=50)
+    resumed = pk.OnlineRegressor(warm_up=50)
+    for n, (x, label) in enumerate(readings[:200]):
+        assert model.predict_one(x) == resumed.predict_one(x)
+        model.learn_one(x, label)
+        resumed.learn_one(x, label)
+        if n % 10 == 0:
+            resumed = (copy.deepcopy if n % 20 else lambda m: pickle.loads(pickle.dumps(m)))(resumed)
+    assert not hasattr(clone(model), "n_features_in_")
+
+
+def test_river_may_give_any_kind_of_number_and_name():
+    model, plain = pk.OnlineRegressor(kernels=2, features=10), pk.OnlineRegressor(kernels=2, features=10)
+    for n in range(40):
+        model.learn_one({0: np.float32(n % 3), 1: n % 2 == 0, 2: np.int64(n)}, np.float64(n % 5))
+        plain.learn_one({0: n % 3, 1: float(n % 2 == 0), 2: n}, n % 5)
+    assert model.predict_one({0: 1, 1: True, 2: 3}) == plain.predict_one({0: 1.0, 1: 1, 2: 3.0})
+
+
+def test_inputs_that_come_or_go_are_refused_and_change_nothing(readings):
+    model = pk.OnlineRegressor()
+    for x, label in readings[:50]:
+        model.learn_one(x, label)
+    before = model.predict_one(x)
+    for other in ({**x, "new": 1.0}, {name: x[name] for name in "abc"}, {}):
+        with pytest.raises(ValueError, match="but it must have"):
+            model.learn_one(other, 1.0)
+        with pytest.raises(ValueError, match="but it must have"):
+            model.predict_one(other)
+    assert model.predict_one(x) == before
 
 
 def test_bad_input_is_told_and_changes_nothing(stream):

@@ -47,7 +47,7 @@ def test_shapes_are_named(bank, samples):
             call()
 
 
-def test_what_is_no_number_is_a_type_error(bank, samples):
+def test_what_is_not_a_number_is_a_type_error(bank, samples):
     X, Y = samples
     algorithm = pk.PofMkl(bank)
     for bad in ("text", b"bytes", None, {"a": 1}, object(), X + 0j, X.astype(str), np.array([["a", {}, 3]], dtype=object),

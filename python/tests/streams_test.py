@@ -219,7 +219,7 @@ def test_what_an_agent_in_python_cannot_use_is_refused_and_changes_nothing():
                    categories={"weather": ["sun"]}) as server, pk.Agent(server.address, name="mill") as agent:
         for x, when, kind, words in [
             (["sun", 3], None, ValueError, 'a column of times, "when": give time'),
-            (["fog", 3], "2026-11-16", ValueError, '"fog" in column "weather" is none of the federation\'s texts'),
+            (["fog", 3], "2026-11-16", ValueError, '"fog" in column "weather" is not one of the federation\'s texts'),
             ([3, 3], "2026-11-16", TypeError, 'something else than a str for "weather"'),
             (["sun", "3"], "2026-11-16", TypeError, "wind"),
             (["sun"], "2026-11-16", ValueError, r"x is shorter than \(2,\)"),

@@ -3,8 +3,8 @@
 
 /* clang-format off: the example keeps its lines */
 /* An agent of a federation for programs in C, and whatever can call C: it predicts at once, learns
- * when the label comes, and keeps in touch with the server by itself. Inputs and labels are in the
- * units that the server declares.
+ * when the label comes, and stays connected to the server without help. Inputs and labels are in
+ * the units that the server declares.
  *
  *   polykern_agent* agent = NULL;
  *   const polykern_agent_options options = {.server = "learn.example.org:7433",
@@ -15,7 +15,8 @@
  *   polykern_agent_learn(agent, label);
  *   polykern_agent_close(agent, 10);
  *
- * Link polykern::net_c (find_package(polykern)). No exception leaves a call. Different agents may
+ * Link what `pkg-config --cflags --libs polykern-agent` says, or polykern::net_c in CMake, with
+ * project(... C CXX) and find_package(polykern). No exception leaves a call. Different agents may
  * be used by different threads at the same time, one agent by one thread. Federations that ask for
  * texts, times, predictions several steps ahead, or ranges that are learnt need the program
  * polykern-agent: POLYKERN_REFUSED says so. */
@@ -33,9 +34,9 @@ typedef enum polykern_result {
   POLYKERN_OK = 0,
   POLYKERN_NO_MODEL = 1, /* the server has not been met yet: try again */
   POLYKERN_NOT_LEARNT =
-      2, /* the label is good, but its step is answered already, or the state cannot be written */
+      2, /* the label is good, but its step was answered before, or the state cannot be written */
   POLYKERN_BAD_SAMPLE = 3, /* these inputs or this label cannot be used; the next may be */
-  POLYKERN_REFUSED = 4,    /* somebody must do something before this agent can take part */
+  POLYKERN_REFUSED = 4,    /* an operator must act before this agent can take part */
   POLYKERN_WRONG_CALL = 5, /* a null pointer, or a label without a prediction before it */
   POLYKERN_FAILED = 6      /* anything else, such as no memory */
 } polykern_result;

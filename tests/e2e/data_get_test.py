@@ -100,7 +100,7 @@ def wave_data(rows, columns=49):
     return "".join(block) * (rows // len(block))
 
 
-def test_checks_the_shape_of_files_whose_sum_nobody_knows(get, polykern, server, tmp_path):
+def test_checks_the_shape_of_files_whose_sum_is_not_known(get, polykern, server, tmp_path):
     text = wave_data(70000)
     members = {f"WECs_DataSet/{site}_Data.csv": text for site in ["Adelaide", "Perth", "Sydney", "Tasmania"]}
     server.files[WEC] = zip_of(members)
@@ -125,9 +125,9 @@ def test_a_broken_connection_is_taken_up_again(get, server, naval, tmp_path):
 
 
 @needs_data
-def test_the_next_command_goes_on_where_the_last_one_stopped(get, server, naval, tmp_path):
+def test_the_next_command_resumes_where_the_last_one_stopped(get, server, naval, tmp_path):
     server.files[NAVAL], server.tricks = naval, [cut]
-    one_line(get("naval", "--retries", 0), "broke off after", f"of {len(naval)} bytes", "again to resume")
+    one_line(get("naval", "--retries", 0), "was lost after", f"of {len(naval)} bytes", "again to resume")
     assert not (tmp_path / "data/naval/data.txt").exists()
     assert get("naval").code == 0 and is_right(tmp_path)
     assert server.requests[1][1] == f"bytes={len(naval) // 2}-"
@@ -152,7 +152,7 @@ def test_a_server_that_knows_no_parts_sends_all_of_it_again(get, server, naval, 
 
 
 @needs_data
-def test_a_killed_download_goes_on(get, server, naval, tmp_path):
+def test_a_killed_download_resumes(get, server, naval, tmp_path):
     server.files[NAVAL], server.tricks = naval, [stall]
     process = subprocess.Popen([os.environ["POLYKERN"], "data", "get", "naval", "--from", server.address],
                                cwd=tmp_path, env={"NO_PROXY": "127.0.0.1", "PATH": os.environ["PATH"]})
@@ -274,7 +274,7 @@ def test_an_altered_file_is_replaced_only_by_force(get, polykern, server, naval,
 
 @needs_data
 @pytest.mark.parametrize("room", [1000, 1_000_000])  # for a piece of the archive; for all, not unpacked
-def test_a_full_disk_is_named_and_later_goes_on(get, server, naval, tmp_path, room):
+def test_a_full_disk_is_named_and_later_continues(get, server, naval, tmp_path, room):
     def no_room():  # files may not grow further; writing then fails as on a full disk
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))

@@ -81,6 +81,14 @@ def test_scan_of_several_files_makes_each_a_site(polykern, tmp_path):
     assert run.code == 0 and "at 2 sites" in run.out, run.err
 
 
+def test_scan_names_the_first_and_the_last_of_many_files(polykern, tmp_path):
+    names = ["a.csv", "b.csv", "c.csv", "d.csv"]
+    for name in names:
+        (tmp_path / name).write_text("x,y\n1,2\n3,4\n")
+    first = [polykern("data", "scan", *some).out.splitlines()[0] for some in (names[:3], names)]
+    assert first[0].startswith("a.csv,b.csv,c.csv: 6 rows, ") and first[1].startswith("a.csv to d.csv: 4 files, 8 rows, ")
+
+
 def test_scan_takes_what_a_person_knows_better_and_proposes_a_line_that_fits_it(polykern, tmp_path):
     (tmp_path / "my.csv").write_text("who,noted,day,a,kind,power\n" + "".join(
         f"{'Ann' if i % 2 else 'Bob'},2026-11-{1 + i // 40:02d},{i // 2},{i % 7},{'u' if i % 3 else 'v'},{i * 5 % 11}\n"
@@ -106,7 +114,7 @@ def test_scan_takes_what_a_person_knows_better_and_proposes_a_line_that_fits_it(
 @pytest.mark.parametrize("arguments, words", [
     (["--client", "whoo"], ["no column \"whoo\"", "\"who\""]),
     (["--time", "who"], ["who"]),
-    (["--target", "a", "--client", "a"], ["\"a\" is named for two things"]),
+    (["--target", "a", "--client", "a"], ["\"a\" is named for two roles"]),
     (["--range", "b=0:1"], ["no column \"b\""]),
 ])
 def test_scan_refuses_what_does_not_fit_the_file(polykern, tmp_path, arguments, words):
@@ -145,7 +153,7 @@ def test_scan_of_real_files_runs(polykern, name):
     (["data", "scan"], 2, ["FILE is required"]),
     (["data", "scan", "nothere.csv"], 1, ["nothere.csv", "no such file"]),
     (["data", "list", "--format", "xml"], 2, ["--format", "xml"]),
-    (["data", "list", "--config", "job.toml"], 1, ["job.toml, line 2", "forse", "polykern data list --help"]),
+    (["data", "list", "--config", "job.toml"], 2, ["job.toml, line 2", "forse", "polykern data list --help"]),
 ])
 def test_bad_input_gets_one_clear_line(polykern, tmp_path, arguments, code, words):
     (tmp_path / "job.toml").write_text("[data.list]\nforse = true\n")
@@ -164,7 +172,7 @@ def test_every_command_has_help_with_an_example(polykern, command):
 
 
 def test_the_document_shows_what_the_program_prints(polykern, tmp_path):
-    text = (pathlib.Path(__file__).resolve().parents[2] / "docs/data.md").read_text()
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs/use/data.md").read_text()
     (tmp_path / "stations.csv").write_text(re.search(r"```csv\n(.*?)```", text, re.S).group(1))
     shown = re.findall(r"<!-- the output of: polykern (.*?) -->\n```\n(.*?)```", text, re.S)
     assert [command for command, _ in shown] == ["data list", "data scan stations.csv"]

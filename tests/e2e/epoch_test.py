@@ -45,7 +45,7 @@ def test_a_helper_whose_file_was_put_back_works_on_in_a_new_epoch(federation):
         file.unlink()
     shutil.copy(f.folder / "backup.db", f.folder / "helper.db")
     helper.start()
-    until(lambda: "begin a new epoch" in log_of(f, "server"))
+    until(lambda: "start a new epoch" in log_of(f, "server"))
     stop(f.server)
     begun = subprocess.run([POLYKERN, "store", "epoch", "store.db"], cwd=f.folder, capture_output=True, text=True, check=True)
     assert begun.stdout.startswith("epoch      2 begins"), begun.stdout
@@ -56,7 +56,7 @@ def test_a_helper_whose_file_was_put_back_works_on_in_a_new_epoch(federation):
     assert "answered: release 0 of epoch 2" in log_of(f, "helper")
 
 
-def test_pairs_go_on_in_a_new_epoch_without_the_state_that_was_lost(federation):
+def test_pairs_continue_in_a_new_epoch_without_the_state_that_was_lost(federation):
     f = federation("pof-gram", steps=125, clients=3, least_clients=3)
     f.steps = 120
     f.serve(*PAIRWISE)

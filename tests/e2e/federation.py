@@ -12,6 +12,8 @@ import threading
 import time
 
 POLYKERN = os.environ["POLYKERN"]
+SCALED = ["--columns", "wind,heat", "--range", "wind=0:20,heat=-40:60", "--target", "power",
+          "--target-range", "0:3000"]
 # What an agent is started with; another program may take the options of `polykern join`.
 JOIN = os.environ.get("POLYKERN_JOIN", f"{POLYKERN} join").split()
 CLIENTS = 8

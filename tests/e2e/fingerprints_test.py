@@ -16,7 +16,7 @@ def test_a_run_has_the_recorded_fingerprints(polykern, name):
         if "POLYKERN_DATA" not in os.environ:
             pytest.skip("POLYKERN_DATA is not set")
         arguments += ["--data-dir", os.environ["POLYKERN_DATA"]]
-    done = polykern("run", *arguments, "--threads", 1, "--format", "json", timeout=600)
+    done = polykern("run", *arguments, "--threads", 1, "--format", "json", timeout=3600)  # under qemu, beside others
     assert done.code == 0, done.err
     expected = RECORDED[name]["fingerprints"]
     made = [[run["algorithm"], run["kernels_per_upload"], run["fingerprint"]] for run in json.loads(done.out)["runs"]]

@@ -60,7 +60,7 @@ def test_who_left_for_good_is_forgotten_or_revoked_while_the_server_runs(federat
     assert clients["station-0"]["label"] == "roof, <north>"
     assert abs(clients["station-0"]["expires"] - time.time() - 730 * 86400) < 1000
     shown = command(f, "client", "list", ".").stdout
-    assert "roof, <north>" in shown and "certificate ends" in shown
+    assert "roof, <north>" in shown and "certificate expires" in shown
 
     # It is enrolled again, with its number and a place in every step.
     f.do("pki", "issue", "station-2")

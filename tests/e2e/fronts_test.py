@@ -93,7 +93,7 @@ def test_long_twenty_kills_change_no_bit_of_any_algorithm(database, federation, 
     check(fronts)
 
 
-def test_steps_go_on_when_the_one_that_ends_them_is_killed(database, federation):
+def test_steps_continue_when_the_one_that_ends_them_is_killed(database, federation):
     fronts = start(database, federation, "leader", 3, steps=200)
     fronts.wait_for_step(20)
     leader = None
@@ -161,7 +161,7 @@ def test_clients_that_go_to_and_fro_count_once(database, federation):
         way.close()
 
 
-def test_masks_come_off_whoever_ends_steps(database, federation):
+def test_masks_are_removed_whichever_front_ends_steps(database, federation):
     """Also those of clients that have said hello to another front end."""
     f = federation("pof-gram", least_clients=2, steps=60)
     helper = Helper(f).start()
@@ -181,7 +181,7 @@ def test_masks_come_off_whoever_ends_steps(database, federation):
 
 
 @pytest.mark.long
-def test_noise_is_paid_for_once_whoever_ends_steps(database, federation):
+def test_noise_is_paid_for_once_whichever_front_ends_steps(database, federation):
     f = federation("pof-gram", steps=40)
     fronts = Fronts(f, database, "noisy", 2, "--epsilon", "2", "--releases", "4", "--target-range", "0:1",
                     "--metrics", "127.0.0.1:0")
@@ -319,7 +319,7 @@ def test_a_federation_moves_to_postgresql_and_back(database, federation):
     stop()
     copy("store.db", url)
     again = subprocess.run([POLYKERN, "store", "copy", "store.db", url], cwd=f.folder, capture_output=True, text=True)
-    assert again.returncode == 1 and "there is a store already" in again.stderr and again.stderr.count("\n") == 1
+    assert again.returncode == 1 and "a store already exists" in again.stderr and again.stderr.count("\n") == 1
     f.serve("--store", url)
     while int(database.query("SELECT step FROM polykern_open", "moved")) < 30:
         time.sleep(0.01)
@@ -334,8 +334,8 @@ def test_a_federation_moves_to_postgresql_and_back(database, federation):
 
 
 @pytest.mark.parametrize("how, says", [
-    ("single messages", ": another process is using the store; stop it first: pof-newton needs every client's message by "
-                        "itself, so its federations have one front end"),
+    ("single messages", ": another process is using the store; stop it first: pof-newton needs each client's own message, so "
+                        "its federations have one front end"),
     ("other federation", "the store was made with another configuration (seed"),
     ("replica", "it is a replica: name the primary server"),
 ])

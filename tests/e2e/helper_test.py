@@ -52,7 +52,7 @@ def raw_public(key):
 
 
 class Client:
-    """Masks as docs/protocol.md says."""
+    """Masks as docs/develop/protocol-masks.md says."""
 
     kind, unit = KIND, UNIT
 
@@ -207,9 +207,9 @@ def test_a_helper_restored_from_a_backup_asks_for_a_new_epoch(helped):
     assert welcome.releases == 1
     sent, _, _ = zip(*(client.send(2, 40, releases=2) for client in clients))
     for _ in range(2):
-        assert "put back from a backup" in helped.ask(wire, helped.release(1, sent)).refusal
-    assert "begin a new epoch" in helped.ask(wire, requests[1]).refusal
-    with pytest.raises(websocket.Closed, match="begin a new epoch"):
+        assert "restored from a backup" in helped.ask(wire, helped.release(1, sent)).refusal
+    assert "start a new epoch" in helped.ask(wire, requests[1]).refusal
+    with pytest.raises(websocket.Closed, match="start a new epoch"):
         helped.connect()
 
 

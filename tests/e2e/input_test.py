@@ -37,10 +37,10 @@ def test_another_file_is_read_from_its_beginning(mill):
     assert ids == list(range(2, 22)) and said.count("\n") == 2
     ids, said = mill("day2.csv")
     assert ids == list(range(2, 32)) and "30 samples, 30 learnt" in said
-    assert "polykern: day2.csv: does not begin with what was learnt last; read from its first line\n" in said
+    assert "polykern: day2.csv: does not begin with the samples learnt last; read from its first line\n" in said
     ids, said = mill("day2.csv")
     assert ids == [] and "0 samples, 0 learnt" in said
-    assert said.count("polykern: day2.csv: lines 1 to 31 were learnt before and are passed over\n") == 1
+    assert said.count("polykern: day2.csv: lines 1 to 31 were learnt before and are skipped\n") == 1
     (mill.folder / "day2.csv").rename(mill.folder / "day2.old.csv")  # a new one of the same name, longer
     (mill.folder / "day2.csv").write_text("a,b,y\n" + rows(29, 0.2) + "0.29,0.2,0.4\n" + rows(9, 0.3))
     assert mill("day2.csv")[0] == list(range(2, 41))
@@ -50,7 +50,7 @@ def test_another_file_is_read_from_its_beginning(mill):
     assert mill("day2.csv")[0] == []
 
 
-def test_a_file_that_only_grew_is_gone_on_with_whatever_it_is_called(mill):
+def test_a_file_that_only_grew_is_resumed_whatever_it_is_called(mill):
     text = "a,b,y\r\n" + rows(3, 0.1) + "\n0.5,bad,0.5\n0.5,0.5,0.2"  # its writer is not through with the last line
     (mill.folder / "in.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert mill("in.csv")[0] == [2, 3, 4, 7]
@@ -88,7 +88,7 @@ def test_standard_input_from_a_file_is_a_file(trial):
         return done.stderr
 
     assert "40 samples, 40 learnt" in learn()
-    assert "standard input: lines 1 to 41 were learnt before and are passed over\n" in learn()
+    assert "standard input: lines 1 to 41 were learnt before and are skipped\n" in learn()
     (trial.f.folder / "in.csv").write_text("a,b,y\n" + rows(40, 0.2))
     said = learn("--no-wait")
     learnt = int(re.search(r"40 samples, (\d+) learnt", said).group(1))
@@ -115,10 +115,10 @@ def test_an_input_that_breaks_off_ends_the_agent_as_its_end_would_but_for_the_co
         "polykern: joined: at step 0",
         f"polykern: {address}, line 4: cannot be read (Connection reset by peer); stopped learning",
         "polykern: 2 samples, 2 learnt; 0 bad lines, 0 values clipped; 0 still without a label, 0 forgotten",
-        f"polykern: {address}: not read to its end; start the agent again when it can be"]
+        f"polykern: {address}: not read to its end; restart the agent when it can be read"]
 
 
-def test_a_folder_is_no_input(tmp_path):
+def test_a_folder_is_not_an_input(tmp_path):
     (tmp_path / "days").mkdir()
     stdin = os.open(tmp_path / "days", os.O_RDONLY)
     for arguments, words in [(["--input", "days"], "days: is a folder; name a file with samples"),

@@ -25,6 +25,14 @@ def test_it_says_the_same_in_words(polykern):
         assert words in done.out
 
 
+def test_it_warns_of_no_option_that_was_not_given(polykern):
+    few = ("load", "--clients", 2, "--steps", 1, "--algorithm", "pof-gram")
+    done = polykern(*few)
+    assert (done.code, done.err) == (0, "")
+    done = polykern(*few, "--kernels-per-upload", 3)
+    assert (done.code, done.err) == (0, "polykern: --kernels-per-upload has no effect with pof-gram\n")
+
+
 def test_it_loads_another_server_with_its_clients(polykern, federation):
     f = federation("pof-mkl", clients=3)
     f.steps = 0
@@ -40,7 +48,7 @@ def test_it_loads_another_server_with_its_clients(polykern, federation):
 def test_its_clients_may_be_masked(polykern):
     figures = {}
     for masking in ("none", "helper"):
-        done = polykern("load", "--clients", 6, "--seconds", 0.5, "--algorithm", "pof-gram", "--masking", masking,
+        done = polykern("load", "--clients", 6, "--steps", 5, "--algorithm", "pof-gram", "--masking", masking,
                         "--format", "json")
         assert done.code == 0, done.err
         figures[masking] = json.loads(done.out)
@@ -53,7 +61,7 @@ def test_its_clients_may_be_masked(polykern):
     (["--masking", "helper"], "the server did not start"),  # pof-mkl cannot be masked, which the server says
     (["--server", "127.0.0.1:1"], "--server needs --certificates"),
     (["--server", "127.0.0.1:1", "--certificates", "."], "there are 0 clients' folders, not 100"),
-    (["--folder", "nowhere"], "nowhere: no folder can be made there"),
+    (["--folder", "nowhere"], "nowhere: no folder can be created there"),
     (["--algorithm", "none"], "the server did not start"),
 ])
 def test_what_cannot_work_is_said_in_a_line(polykern, options, words):

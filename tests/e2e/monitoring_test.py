@@ -9,7 +9,7 @@ import urllib.request
 from federation import POLYKERN
 
 FILES = pathlib.Path(__file__).resolve().parents[2] / "packaging/monitoring"
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/operations.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/operate/monitoring.md"
 
 
 def balanced(expression):
@@ -45,4 +45,4 @@ def test_a_server_has_what_they_ask_for(federation):
         for metric in re.findall(r"polykern_[a-z_]+", expression):
             assert metric in served or elsewhere.search(metric), metric
     shown = subprocess.run([POLYKERN, "status", metrics], capture_output=True, text=True).stdout
-    assert "its certificate ends" in shown and "clients gone" in shown
+    assert "its certificate expires" in shown and "clients gone" in shown

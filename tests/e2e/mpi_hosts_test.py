@@ -84,4 +84,4 @@ def test_a_rank_that_dies_on_another_host_is_named_with_it(hosts, tmp_path):
     os.kill(found[1], 9)
     code, _, err = ranks.finish(run, timeout=10)
     assert code == 1
-    assert "polykern: rank 1 on host2 was ended by signal 9 (Killed)" in err
+    assert "polykern: rank 1 on host2 was killed by signal 9 (Killed)" in err

@@ -115,7 +115,7 @@ def long_alone(tmp_path_factory):
 
 
 @pytest.mark.parametrize("rank", [0, 2])
-def test_a_rank_that_is_killed_ends_the_run_which_can_go_on(tmp_path, long_alone, rank):
+def test_a_rank_that_is_killed_ends_the_run_which_can_be_resumed(tmp_path, long_alone, rank):
     settings = [*LONG, "--out", "o"]
     run = ranks.start(tmp_path, 3, *settings)
     ranks.wait_for(lambda: partial(tmp_path, 2))
@@ -145,11 +145,11 @@ def test_a_rank_that_is_killed_ends_the_run_where_the_hosts_name_does_not_resolv
     os.kill(ranks.wait_for(lambda: ranks.workers(tmp_path).get(1)), signal.SIGKILL)
     code, _, err = ranks.finish(run, timeout=10)
     assert code == 1
-    assert "polykern: rank 1 on nowhere.invalid was ended by signal 9 (Killed)" in err
+    assert "polykern: rank 1 on nowhere.invalid was killed by signal 9 (Killed)" in err
 
 
 @pytest.mark.parametrize("weights", ["reset", pytest.param("carried", marks=pytest.mark.long)])
-def test_a_run_without_mpirun_goes_on_from_the_last_finished_repetition_too(tmp_path, weights):
+def test_a_run_without_mpirun_resumes_from_the_last_finished_repetition_too(tmp_path, weights):
     settings = [*LONG, "--weights", weights, "--participation", "0.9"]
     command = [os.environ["POLYKERN"], *settings, "--out", "o"]
     run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -94,8 +94,8 @@ def test_a_server_adds_noise_and_says_whom_it_protects(noisy):
 def test_a_helper_adds_noise_and_the_server_sees_nothing_else(noisy):
     n = noisy(True)
     sees, said = n.serve()
-    assert "it sees sums over many clients alone" in sees
-    assert "the helper adds noise to the sums: nobody sees them without" in said
+    assert "it sees only sums over many clients" in sees
+    assert "the helper adds noise to the sums: they are never seen without it" in said
     join_all(n.f, "--masked")
     n.f.wait()
     n.check_end("--masking", "helper")
@@ -150,7 +150,7 @@ def test_kills_at_any_moment_release_nothing_twice(noisy, by_helper):
     (["--target-range", "0:1", "--masking", "pairwise", "--clients", "a,b,c"], "--epsilon does not go with --masking pairwise"),
     (["--target-range", "0:1", "--missing", "impute"], "--missing impute does not go with --epsilon"),
     (["--target-range", "0:1", "--algorithm", "pof-mkl"], "pof-mkl has no noise"),
-    (["--target-range", "0:1", "--epsilon", "1e-9"], "--epsilon is too small for noise in so small a unit"),
+    (["--target-range", "0:1", "--epsilon", "1e-9"], "--epsilon is too small for noise in such a small unit"),
 ])
 def test_what_would_leak_beside_noise_is_refused(polykern, tmp_path, options, said):
     given = [*([] if "--epsilon" in options else ["--epsilon", "1"]),
@@ -180,7 +180,7 @@ def test_agents_that_would_leak_are_told(noisy):
     f.join(0, "--report", give_up=5)
     f.agents[1] = f.start(["join", "--server", f"127.0.0.1:{f.port}", "--certificates", "pki/clients/station-1", "--input",
                            "1.csv", "--give-up", 5], "agent-1", stdout=subprocess.DEVNULL)
-    for k, said in [(0, "--report tells the server what noise is there to hide"), (1, "--state FILE is needed")]:
+    for k, said in [(0, "--report tells the server what the noise hides"), (1, "--state FILE is needed")]:
         assert f.agents[k].wait(30) != 0
         assert said in (f.folder / f"agent-{k}.log").read_text()
     assert f.step() == 0
@@ -280,7 +280,7 @@ def test_a_helper_keeps_to_what_it_promised(noisy_helped):
         with pytest.raises(helper_test.websocket.Closed, match="in this epoch the helper has promised epsilon 1"):
             h.connect()
     sent, _, _ = zip(*(client.send(step=1, samples=40, releases=1) for client in clients))
-    assert "begin a new epoch" in h.ask(wire, h.release(1, sent)).refusal
+    assert "start a new epoch" in h.ask(wire, h.release(1, sent)).refusal
     h.told = {}
     assert not h.ask(wire, h.release(1, sent)).refusal
 
@@ -292,7 +292,7 @@ def test_a_helper_may_be_told_the_most_epsilon(tmp_path, messages):
 
     h = Strict(tmp_path, messages)
     try:
-        with pytest.raises(helper_test.websocket.Closed, match="allow no more than epsilon 0.5"):
+        with pytest.raises(helper_test.websocket.Closed, match="allows at most epsilon 0.5"):
             h.connect()
         h.told = dict(epsilon=0.5)
         h.connect()

@@ -1,4 +1,4 @@
-"""docs/operations.md tells the truth: its six commands, and its ten with masks, make federations that predict well."""
+"""docs/operate tells the truth: deploy.md's six commands, and masks.md's ten, make federations that predict well."""
 
 import json
 import math
@@ -11,19 +11,20 @@ import subprocess
 
 import pytest
 
-OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/operations.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/operate"
 ROWS = 150
 
 
-def shown(heading):
-    """The commands and the output in a part of the page, a line each."""
-    part = re.search(rf"\n##+ {heading}\n(.*?)\n##+ ", OPERATIONS.read_text(), re.S)[1].replace("\\\n", " ")
+def shown(page, heading=""):
+    """The commands and the output in a part of a page, or before its first, a line each."""
+    start = rf"\n## {heading}\n" if heading else "^# "
+    part = re.search(rf"{start}(.*?)(?:\n## |$)", (DOCS / page).read_text(), re.S)[1].replace("\\\n", " ")
     return re.findall(r"^    (.*)$", part, re.M)
 
 
-def commands(heading):
+def commands(page, heading=""):
     """As words."""
-    return [shlex.split(line.split(" < ")[0])[1:] for line in shown(heading) if line.startswith("polykern ")]
+    return [shlex.split(line.split(" < ")[0], comments=True)[1:] for line in shown(page, heading) if line.startswith("polykern ")]
 
 
 def power(wind):
@@ -85,19 +86,31 @@ def page(federation):
 
 
 def test_the_six_commands_predict_a_turbines_power(page):
-    init, *issue, serve, first, second = commands("Six commands")
+    init, *issue, serve, first, second = commands("deploy.md", "Six commands")
     assert [words[:2] for words in [init, *issue]] == [["pki", "init"], ["pki", "issue"], ["pki", "issue"]]
     page.f.do(*replaced(init, server="127.0.0.1"))
     for words in issue:
         page.f.do(*words)
     # Who comes first may not go on alone, so that the bits are the same each time.
-    _, port, said = page.listen([*serve, "--clients", "station-1,station-2"], "server")
+    server, port, said = page.listen([*serve, "--clients", "station-1,station-2"], "server")
     assert ": pof-gram," in said[0]
     assert page.join([first, second], port) <= 40  # of 3000
 
+    # And the commands about what is left.
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(10) == 0
+    names = {"DIR": ".", "samples.csv": "samples-0.csv", "station-7": "station-2"}
+    left = [words for part in [("server.md", "Clients that come and go"), ("store.md",), ("store.md", "Predict with a model"), ("store.md", "Backup")]
+            for words in commands(*part)]
+    assert {words[1] for words in left} > {"list", "label", "forget", "show", "export", "prune", "backup", "restore"}
+    for words in left:
+        if words[1] == "backup":
+            (page.f.folder / words[-1]).unlink(missing_ok=True)  # a backup replaces nothing
+        page.f.do(*(names.get(word, word) for word in words))
+
 
 def test_ten_commands_make_a_federation_whose_server_sees_sums_alone(page):
-    made = commands("Ten commands")
+    made = commands("masks.md", "Ten commands")
     assert len(made) <= 10
     init, *issue, issue_helper, helper, serve = made[:-3]
     page.f.do(*replaced(init, server="127.0.0.1"))
@@ -108,11 +121,27 @@ def test_ten_commands_make_a_federation_whose_server_sees_sums_alone(page):
     _, port, said = page.listen(replaced(serve, helper=f"127.0.0.1:{helper_port}"), "server")
     for line in helper_said + said:
         line = line.replace(f"127.0.0.1:{helper_port}", "0.0.0.0:7434").replace(f"127.0.0.1:{port}", "0.0.0.0:7433")
-        assert line in shown("Ten commands")
+        assert line in shown("masks.md", "Ten commands")
     assert page.join(made[-3:], port) <= 40  # of 3000
 
     helper.send_signal(signal.SIGTERM)
     assert helper.wait(10) == 0
     answers = re.findall(r"helper answered: (release .*)", (page.f.folder / "helper.log").read_text())
     # The page's lines, but for their times.
-    assert answers == [line.split("helper answered: ")[1] for line in shown("Ten commands") if "helper answered: " in line]
+    assert answers == [line.split("helper answered: ")[1] for line in shown("masks.md", "Ten commands") if "helper answered: " in line]
+
+
+def test_certificates_are_made_and_revoked_as_the_page_says(page):
+    made = commands("certificates.md") + commands("certificates.md", "Renewal")[:1] + commands("certificates.md", "Revocation")
+    assert [words[1] for words in made] == ["init", "issue", "issue", "revoke"]
+    made[2].append("--renew")  # a second one for the same name
+    for words in made:
+        page.f.do(*words)
+    assert (page.f.folder / "pki/clients/station-7/client.crt").exists()
+
+
+def test_a_server_says_whose_noise_it_is(page):
+    init, serve = commands("masks.md", "Ten commands")[0], commands("masks.md", "Ten commands")[6]
+    page.f.do(*replaced(init, server="127.0.0.1"))
+    process, _, _ = page.listen([*replaced(serve, helper="127.0.0.1:1"), "--epsilon", "1"], "server")  # no helper is there yet
+    assert process.stdout.readline().rstrip("\n") in shown("noise.md")

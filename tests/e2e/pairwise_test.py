@@ -12,7 +12,7 @@ from federation import CLIENTS, POLYKERN, kill
 PAIRWISE = ["--masking", "pairwise"]
 
 
-def test_the_bits_are_those_of_a_plain_federation_whoever_is_killed(federation):
+def test_the_bits_are_those_of_a_plain_federation_whichever_process_is_killed(federation):
     steps = 100
     f = federation("pof-gram", steps=steps, least_clients=CLIENTS)
     chance = random.Random(3)
@@ -73,7 +73,7 @@ def test_a_client_whose_state_is_lost_or_put_back_takes_no_part(federation):
     f.join(0, give_up=5)
     assert f.agents[0].wait(30) != 0
     said = (f.folder / "agent-0.log").read_text()
-    assert "its state, which was lost or put back, knows nothing of it: begin a new epoch" in said, said
+    assert "its state, which was lost or restored, has no record of it: start a new epoch" in said, said
 
 
 def test_a_client_that_keeps_no_state_takes_no_part(federation):

@@ -88,7 +88,7 @@ def test_a_renewed_client_keeps_its_key_for_masks_and_an_older_one_gets_one(pki,
     assert key.read_text().startswith("-----BEGIN PRIVATE KEY-----") and key.read_text() != first
     key.write_text("nonsense")
     done = pki("issue", "a", "--renew")
-    assert done.code == 1 and done.err == "polykern: pki/clients/a/mask.key: holds no private key that can be read\n"
+    assert done.code == 1 and done.err == "polykern: pki/clients/a/mask.key: contains no readable private key\n"
 
 
 def test_a_helper_gets_a_folder_of_its_own(pki, openssl, tmp_path):
@@ -173,7 +173,7 @@ def test_no_certificate_passes_for_that_of_another_role(polykern, meet, tmp_path
     for role in ["helper", "server"]:
         pose(tmp_path, f"{role}-as-client", "client", *pairs[role])
         code, err = meet("pki", f"{role}-as-client")
-        assert code == 1 and "the server does not take this agent's certificate: it is not made for this" in err, err
+        assert code == 1 and "the server does not accept this agent's certificate: it is not made for this" in err, err
 
 
 def test_keys_are_their_owners_alone_whatever_the_umask(polykern, tmp_path):
@@ -199,7 +199,7 @@ def test_a_key_is_secret_from_the_moment_it_exists(polykern, tmp_path):
     assert all("O_EXCL" in line and "0600" in line for line in made), made
 
 
-def test_revoking_is_seen_by_openssl_and_touches_nobody_else(pki, openssl):
+def test_revoking_is_seen_by_openssl_and_touches_no_other_client(pki, openssl):
     for name in ["a", "b"]:
         assert pki("issue", name).code == 0
     done = pki("revoke", "a")
@@ -322,12 +322,12 @@ def expired_authority(openssl, tmp_path):
     (["pki", "issue", "x" * 65], 1, ["1 to 64"]),
     (["pki", "issue", "a", "--days", "0"], 2, ["--days"]),
     (["pki", "issue", "a", "--dir", "none"], 1, ["none: there is no authority here", "make one with: polykern pki init --dir none"]),
-    (["pki", "issue", "a", "--out", "pki"], 1, ["pki: is there already", "--out"]),
+    (["pki", "issue", "a", "--out", "pki"], 1, ["pki: already exists", "--out"]),
     (["pki", "helper", "a/b"], 1, ["'a/b' cannot be a helper's name"]),
     (["pki", "helper", "--host", "host:1"], 1, ["'host:1' is neither"]),
-    (["pki", "helper", "--out", "pki"], 1, ["pki: is there already and not a helper's folder", "--out"]),
+    (["pki", "helper", "--out", "pki"], 1, ["pki: already exists and is not a helper's folder", "--out"]),
     (["pki", "helper", "--dir", "none"], 1, ["none: there is no authority here"]),
-    (["pki", "init"], 1, ["there is an authority already", "--dir"]),
+    (["pki", "init"], 1, ["an authority already exists here", "--dir"]),
     (["pki", "init", "--dir", "x", "--server", "host:1"], 1, ["'host:1' is neither"]),
     (["pki", "revoke", "nobody"], 1, ["'nobody' was never issued", "polykern pki list"]),
     (["pki", "list", "--dir", "none"], 1, ["no authority here", "polykern pki init --dir none"]),
@@ -355,7 +355,7 @@ def test_an_expired_or_unreadable_authority_gets_one_clear_line(pki, openssl, tm
         assert "pki/ca.crt: the authority expired on 2021-01-01" in done.err
     (tmp_path / "pki/ca.crt").write_text("nonsense")
     done = pki("issue", "a")
-    assert done.code == 1 and done.err == "polykern: pki/ca.crt: holds no certificate that can be read\n"
+    assert done.code == 1 and done.err == "polykern: pki/ca.crt: contains no readable certificate\n"
 
 
 @pytest.mark.parametrize("command", ["init", "issue", "helper", "revoke", "list"])

@@ -1,4 +1,4 @@
-"""A client that learns, in Python's standard library alone, written from docs/protocol.md and nothing else: no protobuf,
+"""A client that learns, in Python's standard library alone, written from docs/develop/protocol.md and nothing else: no protobuf,
 no NumPy, none of polykern's code. WebSocket frames are websocket.py's, likewise from RFC 6455 alone."""
 
 import math

@@ -1,4 +1,4 @@
-"""docs/protocol.md is enough to write a client that learns: one in Python's standard library alone, beside agents."""
+"""docs/develop/protocol.md is enough to write a client that learns: one in Python's standard library alone, beside agents."""
 
 import csv
 import json

@@ -74,7 +74,7 @@ def predictions(f):
 
 
 @pytest.mark.parametrize("algorithm", ["pof-gram", "pof-mkl"])
-def test_ranges_that_were_learnt_give_the_bits_of_declared_ones_whoever_is_killed(federation, algorithm):
+def test_ranges_that_were_learnt_give_the_bits_of_declared_ones_whichever_process_is_killed(federation, algorithm):
     f = federation("local", clients=3, steps=1)
     what = ["--algorithm", algorithm, *([] if algorithm == "pof-gram" else SMALL), "--steps", ROWS,
             "--columns", "wind,heat,gear", "--target", "power"]
@@ -165,7 +165,7 @@ def test_ranges_that_cannot_be_are_refused_and_change_nothing(federation, raw, v
     other = raw(f)
     assert other.read().welcome.has_ranges
     other.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 9])))
-    assert "other ranges came from this client before" in other.read().verdict.reason
+    assert "this client sent different ranges before" in other.read().verdict.reason
     assert configuration(f) == before
     assert "not finite" in (f.folder / "server.log").read_text()
     for name in NAMES[1:]:

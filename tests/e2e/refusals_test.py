@@ -116,7 +116,7 @@ def test_revocation_works_without_a_restart(served, raw):
     assert other.answers()
 
 
-def test_nobody_speaks_for_another(served, raw, v1):
+def test_no_client_speaks_for_another(served, raw, v1):
     client = raw(served, "station-2", fields=[("polykern-client", "station-0")])
     assert client.read().welcome.client == 2
     client.send(update(v1))
@@ -161,7 +161,7 @@ def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):
     client.read()
     client.send(update(v1))
     client.send(update(v1))  # replayed
-    assert "answered already" in client.read().verdict.reason
+    assert "was answered before" in client.read().verdict.reason
     client.send(update(v1, step=1))  # not begun yet
     assert "the server is at step 0" in client.read().verdict.reason
     again = raw(f)  # replayed on another connection
@@ -175,7 +175,7 @@ def test_an_update_counts_once_and_for_its_step_only(federation, raw, v1):
     model = again.read().model
     assert model.step == 1 and all(abs(v + 0.01) < 1e-7 for v in model.values)  # the mean of three
     again.send(update(v1))  # late, and the second time on this connection
-    assert "answered already" in again.read().verdict.reason
+    assert "was answered before" in again.read().verdict.reason
     again.send(update(v1, step=1))
     for other in others:
         assert other.read().model.step == 1
@@ -201,7 +201,7 @@ def test_bad_updates_are_answered_and_their_sender_sent_away(federation, raw, v1
     bad.send(update(v1, values=[0.1]))
     assert "inconsistent lengths" in bad.read().verdict.reason
     busy = bad.read().busy
-    assert "sent away" in busy.reason and 0 < busy.earliest_milliseconds <= busy.latest_milliseconds
+    assert "refused for a while" in busy.reason and 0 < busy.earliest_milliseconds <= busy.latest_milliseconds
     assert bad.status()[0] == BUSY
     assert raw(f).status()[0] == BUSY
     good.send(update(v1))
@@ -218,7 +218,7 @@ def test_a_flood_of_late_updates_is_answered_and_its_sender_sent_away(federation
     for step in range(9):
         good.send(update(v1, step=step))
         assert good.read().model.step == step + 1
-    for name, steps, words in (("station-0", [8] * 6, "step 8 is answered already"),
+    for name, steps, words in (("station-0", [8] * 6, "step 8 was answered before"),
                                ("station-2", range(7), "step 2 was over before this connection began at step 9")):
         flood = raw(f, name)
         assert flood.read().welcome.model.step == 9
@@ -234,7 +234,7 @@ def test_a_flood_of_late_updates_is_answered_and_its_sender_sent_away(federation
     assert [counts[n]["accepted"] for n in f.names] == [0, 10, 0]
 
 
-def test_bytes_that_are_no_message_end_the_connection(served, raw, v1):
+def test_bytes_that_are_not_a_message_end_the_connection(served, raw, v1):
     for first, bytes_ in [(None, b"\xff" * 40), (None, b""), (VERSION, b"\x12\xff\xff\xff\xff\x0f")]:
         client = raw(served, hello=first)
         client.send(bytes_)
@@ -314,7 +314,7 @@ def test_a_client_that_does_not_read_gets_the_newest_model_and_no_queue(federati
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:65536", "127.0.0.1:99999", "127.0.0.1:", "127.0.0.1", "127.0.0.1:x"])
-def test_an_address_without_a_port_is_no_address(listen, tmp_path):
+def test_an_address_without_a_port_is_not_an_address(listen, tmp_path):
     serve = ["serve", "--dimension", "2", "--target-range", "none", "--store", "s.db", "--insecure", "--listen", listen]
     done = subprocess.run([POLYKERN, *serve], cwd=tmp_path, capture_output=True, text=True, timeout=20)
     assert done.returncode == 1

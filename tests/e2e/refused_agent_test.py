@@ -80,7 +80,7 @@ def test_a_refused_agent_says_so_once_predicts_on_and_asks_again_slowly(trial, v
         assert all(b - a >= 0.5 for a, b in zip(refusing.times, refusing.times[1:]))
         assert agent.returncode == 1
         first, last = said.splitlines()  # the last says why it ends with 1
-        assert words in first and told in first and "; predicting with the model of step 0, and trying again" in first
+        assert words in first and told in first and "; predicting with the model of step 0, and reconnecting" in first
         assert words in last
     finally:
         refusing.server.close()
@@ -111,9 +111,9 @@ def test_a_wrong_host_port_name_and_protocol_each_say_what_to_do(federation):
     f.serve()
     here = f"127.0.0.1:{f.port}"
     assert "no.such.invalid:7433: no machine of this name is known; check the name" in said("no.such.invalid", *mutual)
-    assert "127.0.0.1:1: nobody listens there; does it run, and is the port right?" in said("127.0.0.1:1", *mutual)
-    assert (f"{here}: the server's certificate is not for 127.0.0.1; connect to a name that it is for, or make one that is: "
-            "polykern pki init --renew --server 127.0.0.1") in said(here, *mutual)
+    assert "127.0.0.1:1: nothing listens there; is it running, and is the port right?" in said("127.0.0.1:1", *mutual)
+    assert (f"{here}: the server's certificate is not for 127.0.0.1; connect to a name that it is for, or "
+            "make one for this name: polykern pki init --renew --server 127.0.0.1") in said(here, *mutual)
     assert "; a server with certificates needs --certificates" in said(here, *plain)
     subprocess.run([POLYKERN, "pki", "init", "--dir", "other", "--server", "127.0.0.1"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([POLYKERN, "pki", "issue", "--dir", "other", "station-0"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
@@ -124,7 +124,7 @@ def test_a_wrong_host_port_name_and_protocol_each_say_what_to_do(federation):
     f.server.wait()
     f.serve()
     (f.folder / "other/clients/station-0/ca.crt").write_bytes((f.folder / "pki/ca.crt").read_bytes())
-    assert "the server does not take this agent's certificate: it is of another authority; get one" in said(here, *theirs)
+    assert "the server does not accept this agent's certificate: it is from another authority; get one" in said(here, *theirs)
     f.server.kill()
     f.server.wait()
     (f.folder / "store.db").unlink()
@@ -175,7 +175,7 @@ def test_an_agent_comes_back_when_it_is_let_in_again(federation):
     assert again.startswith("polykern: connected again: at step ")
 
 
-def test_an_agent_whose_certificate_was_renewed_in_time_goes_on_when_the_old_one_ends(federation):
+def test_an_agent_whose_certificate_was_renewed_in_time_continues_when_the_old_one_ends(federation):
     f = federation("pof-mkl", clients=1)
     f.steps = 0
     f.serve()

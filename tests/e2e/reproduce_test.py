@@ -95,7 +95,7 @@ def test_a_run_is_what_its_command_gives(polykern, tmp_path):
 
 
 @needs_naval
-def test_killed_midway_it_goes_on_and_gives_the_same(polykern, tmp_path):
+def test_killed_midway_it_resumes_and_gives_the_same(polykern, tmp_path):
     assert polykern("reproduce", "table1", *QUICK, "--out", "whole", "--threads", "2").code == 0
     runs = tmp_path / "killed/runs"
     # The program gives way to this test on a core that both share: on a busy machine it could else finish unseen.

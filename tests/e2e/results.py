@@ -2,6 +2,12 @@
 
 import json
 
+SMALL = ["--clients", "30", "--steps", "20", "--repetitions", "2"]  # a run of a second
+
+
+def runs_of(folder):
+    return json.loads((folder / "result.json").read_text())["runs"]
+
 
 def without_timings(folder):
     """result.json without timings and the command, which names the folder."""

@@ -100,7 +100,7 @@ def numbers(rows=40):
     ("a,b,y\n" + numbers() + "1e300,1,1\n", [], ["too large to be squared", 'line 42, column "a"']),
     ("id,b,y\n" + "".join(f"{i},{i % 3},{i % 5}\n" for i in range(20)), [], ['"id" numbers the rows', "--exclude id"]),
     ("one,b,y\n" + "".join(f"7,{i % 3},{i % 5}\n" for i in range(20)), [], ['"one" has the same value', "--exclude one"]),
-    ("who,b,y\n" + "".join(f"w{i},{i % 3},{i % 5}\n" for i in range(20)), ["--client", "who"], ['"who" has another value']),
+    ("who,b,y\n" + "".join(f"w{i},{i % 3},{i % 5}\n" for i in range(20)), ["--client", "who"], ['"who" has a different value']),
     ("a,b,y\n" + numbers(), ["--delimiter", "pipe"], ["unknown delimiter 'pipe'"]),
     ("a,b,y\n" + numbers(), ["--decimal", ",", "--delimiter", "comma"], ["choose another --delimiter"]),
 ])

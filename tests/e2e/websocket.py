@@ -10,7 +10,7 @@ import threading
 
 BINARY, CLOSE, PING, PONG = 2, 8, 9, 10
 
-# How a connection ends (docs/protocol.md); LOST: without a word.
+# How a connection ends (docs/develop/protocol.md); LOST: without a word.
 LOST, FINISHED, STOPPING, BROKEN, REFUSED, VERSION, BUSY, REPLACED, SILENT = (
     None, 1000, 1001, 1002, 4001, 4002, 4003, 4004, 4005)
 

@@ -20,7 +20,7 @@ file(COPY ${SOURCE}/examples/quickstart.cc ${SOURCE}/examples/agent.cc
 file(WRITE ${work}/source/CMakeLists.txt "
 cmake_minimum_required(VERSION 3.25)
 project(consumer C CXX)
-find_package(polykern 0.1 REQUIRED)
+find_package(polykern 0.2 REQUIRED)
 add_executable(consumer quickstart.cc)
 target_link_libraries(consumer PRIVATE polykern::sim)
 add_executable(agent agent.cc)
@@ -37,3 +37,9 @@ run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
 run(${work}/build/whole)
 run(${work}/prefix/bin/polykern --version)
+# As README says, without CMake.
+file(GLOB_RECURSE pc ${work}/prefix/polykern-agent.pc)
+cmake_path(GET pc PARENT_PATH folder)
+run(sh -c "cc agent.c $(PKG_CONFIG_PATH=${folder} pkg-config --cflags --libs polykern-agent) -o ../agent"
+  WORKING_DIRECTORY ${work}/source)
+run(sh -c "${work}/agent 2>&1 | grep 'HOST:PORT CERTIFICATES'")

@@ -144,3 +144,67 @@ def test_tests_are_as_long_as_they_must_be():
            if tests[folder] < 0.6 * others[folder]}
     assert not low, low
     assert sum(tests.values()) >= 0.8 * sum(others.values())
+
+
+# Phrases of earlier texts that stumble, and what a reader should find in their place.
+OLD_PHRASES = {
+    "goes on where": "resumes", "clients it bears": "can handle", "finds no room": "is turned away",
+    "How a federation's server is": "Show the status of a running server", "plays no part with": "has no effect with",
+    "say what to do": "missing command", "To look at:": "Report:", "are taken over": "already finished; reused",
+    "for want of": "skipped, .. missing", "no more is learnt": "stopped learning",
+    "in a way that cannot be said better": "invalid", "that are no message": "that are not a valid message",
+    "connected as the server takes": "the server is full", "it is no result": "not a polykern result file",
+    "cannot be got": "download failed", "needs but": "needs only", "nobody listens": "nothing listens",
+    "nothing but sums": "only sums", "put back the last copy": "restore the latest copy",
+}
+# Words of texts that a user sees; "there is no file" is fine, "it is no file" is not.
+OLD_WORDS = re.compile(r"\b(whoever|whomever|nobody|somebody|anybody|everybody|goes on|anew|came to nothing|be it)\b"
+                       r"|(?<!there)(?<!There)(?<!where) (is|are|was|were) no (?!longer|more than)")
+
+
+def user_texts(path):
+    """The string literals of a source, those that are divided put together."""
+    text = re.sub(r"^\s*#include[^\n]*", "", path.read_text(), flags=re.M)
+    if path.suffix == ".py":
+        text = re.sub(r'""".*?"""', '""', text, flags=re.S)
+    comment = r"(?m:#(?!\w).*$)" if path.suffix == ".py" else r"//[^\n]*|/\*.*?\*/"
+    literal = r'"(?:\\.|[^"\\\n])*"' if path.suffix in (".cc", ".h", ".cu") else r'"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`'
+    for match in re.finditer(rf"(?s:{comment})|((?:(?:{literal})\s*)+)|'(?:\\.|[^'\\\n])*'", text):
+        if match[1]:
+            yield re.sub(r'["`]\s*["`]', "", match[1]).strip()[1:-1]
+
+
+def stumbles(text):
+    """Old words and phrases in a text."""
+    plain = " ".join(text.split())
+    found = [f"{old!r}: say {new!r}" for old, new in OLD_PHRASES.items() if old in plain]
+    return found + [repr(match[0].strip()) for match in OLD_WORDS.finditer(plain)]
+
+
+def test_stumbling_words_are_found():
+    assert stumbles("nobody listens there")
+    assert stumbles("it is no number")
+    assert stumbles("skipped for\n  want of files")
+    assert not stumbles("there is no file; it is no longer there")
+    assert not stumbles("it is not a number")
+
+
+def test_what_users_read_is_plain_english():
+    bad, seen = [], 0
+    for folder in ("src", "apps", "python/src", "python/polykern", "web/src"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in (".h", ".cc", ".cu", ".ts", ".py") or is_test(path):
+                continue
+            for text in user_texts(path):
+                seen += 1
+                bad += [f"{path.relative_to(ROOT)}: {text[:60]}: {found}" for found in stumbles(text)]
+    assert seen > 3000
+    assert not bad, "\n".join(bad)
+
+
+def test_documents_use_no_phrase_that_was_replaced():
+    bad = []
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        plain = " ".join(path.read_text().split())
+        bad += [f"{path.relative_to(ROOT)}: {old!r}: say {new!r}" for old, new in OLD_PHRASES.items() if old in plain]
+    assert not bad, "\n".join(bad)

@@ -43,6 +43,16 @@ def install(*paths, **options):
     return do("apt-get", "install", "-y", "--no-install-recommends", *paths, **options)
 
 
+def version_of(name):
+    return do("dpkg-query", "-W", "-f", "${Version}", name).stdout
+
+
+def check_versions():
+    """Programs say of which package they are."""
+    for name in ("polykern", "polykern-agent"):
+        assert re.fullmatch(rf"{name} \d+\.\d+\.\d+ \(package {re.escape(version_of(name))}\)\n", do(name, "--version").stdout)
+
+
 def unit_of(name):
     """Its lines, by key."""
     keys = {}
@@ -81,6 +91,7 @@ class Started:
         for path in (self.state, credentials, *credentials.iterdir(), *self.state.iterdir()):
             os.chown(path, nobody, nobody)
         self.log = open(self.state.parent / f"{name}.log", "a+")
+        self.begin = self.log.seek(0, os.SEEK_END)
         command = f"cd {keys['WorkingDirectory'][0]} && exec {emulator} {keys['ExecStart'][0]}"
         self.process = subprocess.Popen(
             ["/usr/sbin/chroot", f"--userspec={nobody}:{nobody}", ROOT, "/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=self.log,
@@ -92,7 +103,8 @@ class Started:
             pass
 
     def said(self):
-        self.log.seek(0)
+        """Since it was started."""
+        self.log.seek(self.begin)
         return self.log.read()
 
     def stop(self):
@@ -145,8 +157,7 @@ def test_apt_installs_program_and_agent_without_compiler_or_node():
     install(newest("polykern"), newest("polykern-agent"))
     for tool in ("g++", "gcc", "node", "npm", "python3"):
         assert do("which", tool, code=None).returncode != 0, tool
-    assert do("polykern", "--version").stdout.startswith("polykern ")
-    assert do("polykern-agent", "--version").stdout.startswith("polykern-agent ")
+    check_versions()
 
 
 def test_the_agent_is_small():
@@ -187,8 +198,8 @@ def test_units_are_right_and_closed(unit):
 
 
 def follow(file, folder, called="station-1"):
-    """The commands of docs/operations.md that put certificates and configuration in their places, in a folder; those which name `file`."""
-    services = (SOURCE / "docs/operations.md").read_text().split("\n## Services\n")[1].split("\n## ")[0]
+    """The commands of docs/operate/services.md that put certificates and configuration in their places, in a folder; those which name `file`."""
+    services = (SOURCE / "docs/operate/services.md").read_text()
     paragraph = next(part for part in services.split("\n\n") if f"    editor {file}" in part)
     commands = re.findall(r"^    ((?:cp|install) .*)", paragraph, re.M)
     assert commands
@@ -255,25 +266,38 @@ def test_three_stations_under_the_units_commands_have_the_simulators_bits(start,
     check_three_stations(start, expected)
 
 
+def check_says(start, words, unit, instance="", code=1):
+    """One line in the journal, with what to do; of code 2 systemd does not start it again."""
+    one = start(unit, instance)
+    assert one.process.wait(30) == code
+    lines = one.said().splitlines()
+    assert len(lines) == 1 and re.match(f"polykern: .*{words}", lines[0]), lines
+
+
+@pytest.fixture(scope="module")
+def helper(expected):
+    """Its certificates, too; the last lines of its configuration."""
+    do("polykern", "pki", "helper", "--dir", "/root/pki", "--host", "127.0.0.1")
+    follow("/etc/polykern/helper.toml", "/root/pki/helpers")
+    config = ROOT / "etc/polykern/helper.toml"
+    config.write_text(config.read_text().replace("0.0.0.0:7434", f"127.0.0.1:{free_port()}") + 'clients = ["north", "south"]\n')
+
+
 @pytest.mark.parametrize("unit, instance, file, words", [
     ("polykern-serve.service", "", "serve.toml", "serve.toml: there is no such file"),
     ("polykern-serve.service", "", "pki/server.key", "/etc/polykern/pki/server.key: there is no such file"),
+    ("polykern-serve.service", "", "pki/ca.crt", "there is no authority here"),
     ("polykern-join@.service", "north", "join/north.toml", "north.toml: there is no such file"),
     ("polykern-join@.service", "north", "join/north", "--certificates is needed: .*/etc/polykern/join/NAME"),
+    ("polykern-helper.service", "", "helper.toml", "helper.toml: there is no such file"),
     ("polykern-helper.service", "", "helper/helper.key", "/etc/polykern/helper/helper.key: there is no such file"),
 ])
-def test_a_unit_that_lacks_a_file_says_which(start, expected, unit, instance, file, words):
+def test_a_unit_that_lacks_a_file_says_which(start, helper, unit, instance, file, words):
     """A half-installed one."""
     etc = ROOT / "etc/polykern"
-    if "helper" in file:
-        do("polykern", "pki", "helper", "--dir", "/root/pki", "--host", "127.0.0.1")
-        follow("/etc/polykern/helper.toml", "/root/pki/helpers")
-        (etc / "helper.toml").write_text((etc / "helper.toml").read_text() + 'clients = ["north", "south"]\n')
     (etc / file).rename(etc / "hidden")
     try:
-        one = start(unit, instance)
-        assert one.process.wait(30) in (1, 2)
-        assert re.search(words, one.said().splitlines()[-1]), one.said()
+        check_says(start, words, unit, instance, 2 if file.endswith(".toml") else 1)
     finally:
         (etc / "hidden").rename(etc / file)
 
@@ -287,31 +311,47 @@ def test_a_client_from_before_there_were_mask_keys_needs_none(start, expected):
         key.with_suffix(".hidden").rename(key)
 
 
-def test_mistakes_get_one_line(start, expected):
-    """In the journal; a bad configuration, a missing key, no permission, a busy port."""
-    config = ROOT / "etc/polykern/serve.toml"
+@pytest.mark.parametrize("unit, instance, file", [
+    ("polykern-serve.service", "", "serve.toml"), ("polykern-helper.service", "", "helper.toml"),
+    ("polykern-join@.service", "north", "join/north.toml")])
+def test_a_configuration_with_mistakes_gets_one_line(start, helper, unit, instance, file):
+    config = ROOT / "etc/polykern" / file
     good = config.read_text()
+    line = next(n for n, text in enumerate(good.splitlines(), 1) if re.match("listen|server", text))
+    where = re.escape(config.name)
+    try:
+        for wrong, words in [(re.sub("(?m)^(listen|server) =", "sserver =", good), f"line {line}: 'sserver' is not an option of "),
+                             (re.sub('(?m)^(listen|server) = "', r"\1 = ", good), f"line {line}: invalid TOML: .*; write a line as option = value"),
+                             (good + 'keepalive = "often"\n', f"line {len(good.splitlines()) + 1}: --keepalive: .*often"),
+                             ("[serve\n" + good, "line 1: invalid TOML: ")]:
+            config.write_text(wrong)
+            check_says(start, f"{where}, {words}", unit, instance, 2)
+        config.write_text(good)
+        config.chmod(0o600)
+        check_says(start, rf"{where}: cannot be read \(Permission denied\); run it as the owner, or let this user read it", unit, instance, 2)
+    finally:
+        config.write_text(good)
+        config.chmod(0o644)
 
-    def said(words):
-        one = start("polykern-serve.service")
-        code = one.process.wait(30)
-        lines = one.said().splitlines()
-        assert code in (1, 2) and re.search(words, lines[-1]), lines
-        return one
 
-    config.write_text(good.replace("listen =", "lissten ="))
-    said(r"serve\.toml, line \d+.*lissten.*listen")
-    config.write_text("[serve\n" + good)
-    said(r"serve\.toml, line 1")
-    config.write_text(good)
-    with socket.create_server(("127.0.0.1", int(re.search(r"127\.0\.0\.1:(\d+)", good)[1]))):
-        said("cannot listen")
-    config.chmod(0o600)
-    said(r"serve\.toml")
-    config.chmod(0o644)
-    (ROOT / "etc/polykern/pki/ca.crt").rename(ROOT / "etc/polykern/pki/ca.hidden")
-    said("there is no authority here")
-    (ROOT / "etc/polykern/pki/ca.hidden").rename(ROOT / "etc/polykern/pki/ca.crt")
+@pytest.mark.parametrize("unit, file", [("polykern-serve.service", "serve.toml"), ("polykern-helper.service", "helper.toml")])
+def test_a_port_that_is_not_to_be_had_gets_one_line(start, helper, unit, file):
+    config = ROOT / "etc/polykern" / file
+    good = config.read_text()
+    address = re.search(r'(?m)^listen = "(127\.0\.0\.1:\d+)"', good)[1]
+    host, port = address.split(":")
+    try:
+        with socket.create_server((host, int(port))):
+            check_says(start, f"cannot listen on {address}; another program listens there; end it, or choose another port", unit)
+        config.write_text(good.replace(address, "192.0.2.7:7433"))
+        check_says(start, "cannot listen on 192.0.2.7:7433; is it an address of this machine?", unit)
+        config.write_text(good.replace(address, "127.0.0.1:443"))
+        check_says(start, "cannot listen on 127.0.0.1:443; this user may not; choose a port from 1024 on", unit)
+    finally:
+        config.write_text(good)
+
+
+def test_a_package_for_another_architecture_is_refused():
     done = install(newest("polykern", "arm64"), code=None)
     assert done.returncode != 0 and "arm64" in done.stdout + done.stderr
 
@@ -327,7 +367,7 @@ def program(name):
 def test_an_older_store_resumes_and_an_upgrade_in_place_changes_no_bit():
     folder = ROOT / "var/lib/left"
     expected = copy("pof-mkl", folder)
-    version = do("dpkg-query", "-W", "-f", "${Version}", "polykern").stdout
+    version = version_of("polykern")
     f = Federation(folder, program("left"))
     middle = (HALF + STEPS) // 2
     try:
@@ -339,10 +379,13 @@ def test_an_older_store_resumes_and_an_upgrade_in_place_changes_no_bit():
             assert time.time() < until
             time.sleep(0.1)
         f.close()
+        older = [(path, path.read_bytes()) for path in PACKAGES.glob("*_amd64.deb")]
         subprocess.run([SOURCE / "scripts/package", "--version", f"{version}.1", "amd64"], check=True)
+        assert len(list(PACKAGES.glob("*_amd64.deb"))) == 4  # apt would take whichever of several versions comes last
         before = (ROOT / "etc/polykern/serve.toml").read_text()
         install(newest("polykern"), newest("polykern-agent"))
-        assert do("dpkg-query", "-W", "-f", "${Version}", "polykern").stdout == f"{version}.1"
+        assert version_of("polykern") == f"{version}.1"
+        check_versions()
         assert (ROOT / "etc/polykern/serve.toml").read_text() == before
         f = Federation(folder, program("left"))
         assert f"step {middle}, {len(NAMES)} clients" in f.serve("--clients", ",".join(NAMES), "--steps", str(STEPS))
@@ -351,6 +394,8 @@ def test_an_older_store_resumes_and_an_upgrade_in_place_changes_no_bit():
         f.wait()
         for made in PACKAGES.glob(f"*_{version}.1_amd64.deb"):
             made.unlink()
+        for path, package in older:
+            path.write_bytes(package)
         for k in range(len(NAMES)):
             last = {line: value for line, _, value in f.predictions(k)}
             whole = {n + 2: p for n, p in enumerate(expected["predictions"][k])}
@@ -367,6 +412,27 @@ def test_the_python_package_works():
               "print(pk.simulate(fleet.X, fleet.Y, pk.PofMkl(bank, kernels_per_upload=1)).fingerprint)").stdout.strip()
 
 
+def test_a_program_in_c_links_the_agent(expected):
+    """As README says, and takes part with its certificates; with CMake install.consumer tries it."""
+    install(newest("libpolykern-dev"), "gcc", "pkg-config")
+    folder = ROOT / "root/firmware"
+    folder.mkdir()
+    shutil.copy(ROOT / "usr/share/doc/libpolykern-dev/examples/agent.c", folder)
+    do("sh", "-c", "cd /root/firmware && cc agent.c $(pkg-config --cflags --libs polykern-agent) -o firmware")
+    do("polykern", "pki", "issue", "--dir", "/root/pki", "firmware")
+    port = free_port()
+    server = subprocess.Popen(["/usr/sbin/chroot", ROOT, "polykern", "serve", "--listen", f"127.0.0.1:{port}", "--certificates", "/root/pki",
+                               "--store", "/root/firmware/store.db", "--dimension", "2", "--target-range", "0:1", "--least-clients", "1"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        assert "listening" in server.stdout.readline()
+        said = do("/root/firmware/firmware", f"127.0.0.1:{port}", "/root/pki/clients/firmware").stdout
+        assert float(re.search("at the last (.*)", said)[1]) < 0.01, said
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
 def test_arm64_packages_install_and_their_agents_have_the_simulators_bits(start, expected):
     """In place of amd64's, with Debian's own libraries, under qemu; and all four on a machine that is arm64's alone, of which apt
     says what it would do."""
@@ -381,7 +447,7 @@ def test_arm64_packages_install_and_their_agents_have_the_simulators_bits(start,
     install(newest("polykern-agent", "arm64"))
     emulator = shutil.which("qemu-aarch64-static")
     shutil.copy(emulator, ROOT / "usr/local/bin")
-    assert do(pathlib.Path(emulator).name, "/usr/bin/polykern-agent", "--version").stdout.startswith("polykern-agent ")
+    assert do(f"/usr/local/bin/{pathlib.Path(emulator).name}", "/usr/bin/polykern-agent", "--version").stdout.startswith("polykern-agent ")
     check_three_stations(start, expected, f"/usr/local/bin/{pathlib.Path(emulator).name}")
 
 

@@ -90,7 +90,7 @@ after(async () => {
   await close();
 });
 
-test("nobody gets in without a good certificate or the token", async () => {
+test("no visitor gets in without a valid certificate or the token", async () => {
   for (const path of ["/", "/state", "/live.js", "/live.css", "/nothing"]) {
     for (const options of [{}, withToken("x"), withToken(`${token}x`), withToken(""), { headers: { authorization: `Basic ${token}` } }, certificate("thief")]) {
       const { status, headers, text } = await ask(path, options);
@@ -127,7 +127,7 @@ test("where viewers are named, no other certificate opens the page", async () =>
   }
 });
 
-test("visitors who say nothing keep nobody out", async () => {
+test("visitors who say nothing do not keep others out", async () => {
   const idle = Array.from({ length: 100 }, () => connect(Number(url.split(":").at(-1)), "127.0.0.1").on("error", () => {}));
   await Promise.all(idle.map((socket) => once(socket, "connect")));
   idle.slice(0, 50).forEach((socket) => socket.write(Buffer.from("16030100", "hex")));  // and half a hello
@@ -193,6 +193,6 @@ for (const [name, look] of Object.entries({ light: { colorScheme: "light" }, dar
 
 test("a server that ends is noticed", async () => {
   processes[0].kill("SIGKILL");
-  await page.getByRole("alert").getByText("What is shown may be old: the server does not answer.").waitFor();
+  await page.getByRole("alert").getByText("The values shown may be old: the server does not answer.").waitFor();
   assert.equal(await page.locator(".health").innerText(), "Not known");
 });

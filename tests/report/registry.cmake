@@ -2,7 +2,7 @@
 cmake_minimum_required(VERSION 3.25)
 include(${WEB}/packages.cmake)
 file(REMOVE_RECURSE ${FOLDER})
-set(ENV{npm_config_registry} http://127.0.0.1:9/)  # nobody listens
+set(ENV{npm_config_registry} http://127.0.0.1:9/)  # nothing listens
 set(ENV{npm_config_cache} ${FOLDER}/cache)
 set(ENV{npm_config_fetch_retries} 0)
 polykern_packages(${WEB} ${FOLDER} OFF why)

@@ -1,4 +1,4 @@
-// result.json keeps to the schema that the program declares, and docs/result.md has all of it.
+// result.json keeps to the schema that the program declares, and docs/use/result.md and predictions.md have all of it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { close, folder, open, polykern } from "./browser.mjs";
 
-const docs = readFileSync(new URL("../../docs/result.md", import.meta.url), "utf8");
+const docs = ["result", "predictions"].map((page) => readFileSync(new URL(`../../docs/use/${page}.md`, import.meta.url), "utf8")).join();
 const older = fileURLToPath(new URL("result_19f2aeb.json", import.meta.url));
 let schema;
 
@@ -31,7 +31,7 @@ test("every field that is written is declared", () => {
   assert.deepEqual([...undeclared("Data", result.data), ...result.runs.flatMap((run) => undeclared("Run", run))], []);
 });
 
-test("every field that is declared is in docs/result.md", () => {
+test("every field that is declared is in the docs", () => {
   const missing = Object.values(schema).flatMap(({ fields }) => Object.keys(fields)).filter((name) => !docs.includes(`\`${name}\``));
   assert.deepEqual(missing, []);
 });

@@ -9,7 +9,7 @@ function question(group: Group): string {
   const what = data.target === "" ? "best" : `${data.target} best`;
   const budgets = [...new Set(group.runs.map((run) => run.options.budget))];
   const budget = budgets.length === 1 ? `at most ${budgets[0]} numbers` : "only so many numbers";
-  return `Who predicts ${what} on ${data.name}, when ${count(data.clients, "client")}${sites} learn together over ${count(data.steps, "step")} and each may send ${budget} a step?`;
+  return `Which algorithm predicts ${what} on ${data.name}, when ${count(data.clients, "client")}${sites} learn together over ${count(data.steps, "step")} and each may send ${budget} a step?`;
 }
 
 function uplink(run: Run): string {
@@ -34,7 +34,7 @@ export function answer(group: Group): HTMLElement {
     if (next !== undefined) {
       const clear = next.mse - best.mse > Math.hypot(best.mse_std, next.mse_std);
       lines.push([`That is ${percent(1 - best.mse / next.mse)} below the next, ${next.label} (${short(next.mse)}, ${uplink(next)})`,
-        best.repetitions < 2 ? ", in a single feature draw: how much of it is chance is not known." : clear ? "." : "; the difference is smaller than the spread over the feature draws, so it decides nothing."]);
+        best.repetitions < 2 ? ", in a single feature draw: how much of it is chance is not known." : clear ? "." : "; the difference is smaller than the spread over the feature draws, so it is not conclusive."]);
     }
     const alone = winner(group.runs.filter((run) => run.uplink_numbers === 0))?.best;
     if (alone !== undefined && alone !== best && alone !== next) {

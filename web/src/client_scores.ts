@@ -46,8 +46,8 @@ function scoresTable(run: Run, controls: HTMLElement[]): HTMLElement {
     { name: "Client", csv: "client", value: (row) => row.name },
     { name: "Site", csv: "site", value: (row) => row.site },
     { name: "MSE", help: "Mean squared error over the client's steps", csv: "mse", value: (row) => row.mse, text: (row) => short(row.mse) },
-    { name: "Skill", help: "Part of the error of the client's better naive predictor that is gone; below 0 it is worse", csv: "skill", value: (row) => row.skill, text: (row) => short(row.skill, 3) },
-    { name: "Coverage", help: "Part of the client's labels within their interval", csv: "coverage", value: (row) => row.coverage, text: (row) => short(row.coverage, 3) },
+    { name: "Skill", help: "Share of the error of the client's better naive predictor that is removed; below 0 it is worse", csv: "skill", value: (row) => row.skill, text: (row) => short(row.skill, 3) },
+    { name: "Coverage", help: "Share of the client's labels within their interval", csv: "coverage", value: (row) => row.coverage, text: (row) => short(row.coverage, 3) },
   ];
   const absent = new Set<string>();
   if (run.of.sites.length < 2 || rows.every((row) => row.site === null)) absent.add("Site");

@@ -24,7 +24,7 @@ function coverageSpec(runs: Run[], window: number): ChartSpec {
   const worst = finished.reduce<Run | undefined>((a, b) => (a === undefined || far(b) > far(a) ? b : a), undefined);
   const words = worst === undefined ? "" : ` Over all steps ${finished.length > 1 ? `${worst.label} is farthest off: ` : ""}${percent(worst.coverage as number)} of the labels.`;
   return {
-    title: "Coverage over time", file: "coverage-over-time", xLabel: "step", yLabel: "part of the labels within their interval",
+    title: "Coverage over time", file: "coverage-over-time", xLabel: "step", yLabel: "share of the labels within their interval",
     xScale: "linear", yScale: "linear", series, summary: `Mean over clients and feature draws.${words}`,
   };
 }

@@ -55,7 +55,7 @@ export function chartOfMeans(runs: Run[], specOf: (runs: Run[], window: number) 
 
 export function errorChart(group: Group): HTMLElement {
   const runs = mainRuns(group.runs).filter((run) => run.curves.step.length > 0);
-  if (runs.length === 0) return el("p", {}, "No run got as far as its first step.");
+  if (runs.length === 0) return el("p", {}, "No run finished its first step.");
   return chartOfMeans(runs, errorSpec);
 }
 

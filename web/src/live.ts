@@ -50,7 +50,7 @@ async function ask(): Promise<void> {
   } catch (error) {
     say(health, "Not known");
     health.className = "health fair";
-    warn(`What is shown may be old: ${error instanceof Error ? error.message : String(error)}.`);
+    warn(`The values shown may be old: ${error instanceof Error ? error.message : String(error)}.`);
   }
   setTimeout(() => void ask(), document.hidden ? 5 * PERIOD : PERIOD);
 }

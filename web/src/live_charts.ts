@@ -17,7 +17,7 @@ interface Kind {
 
 const KINDS: Kind[] = [
   { title: "Error reported", file: "error-reported", yLabel: "mean squared error", yScale: "log", name: "error", values: (h) => h.mse, summary: (last) => `Mean over all predictions of the clients that report, scaled labels: ${short(last)} now.` },
-  { title: "Skill", file: "skill", yLabel: "skill", yScale: "linear", name: "skill", values: (h) => h.skill, summary: (last) => `Part of the better naive guess's error that is saved: ${percent(last)} now.` },
+  { title: "Skill", file: "skill", yLabel: "skill", yScale: "linear", name: "skill", values: (h) => h.skill, summary: (last) => `Share of the better naive guess's error that is removed: ${percent(last)} now.` },
   { title: "Clients connected", file: "clients-connected", yLabel: "clients", yScale: "linear", name: "clients", values: (h) => h.connected, summary: (last) => `${last} now.` },
   { title: "Steps", file: "steps", yLabel: "step", yScale: "linear", name: "step", values: (h) => h.step, summary: (last) => `At step ${last} now.` },
   { title: "Epsilon spent", file: "epsilon-spent", yLabel: "epsilon", yScale: "linear", name: "epsilon", values: (h) => h.epsilon, summary: (last) => `${short(last, 3)} of the privacy budget is spent.` },

@@ -19,12 +19,12 @@ function endsSoon(client: Client): boolean {
 
 const COLUMNS: Column<Client>[] = [
   { name: "Client", value: (c) => c.name },
-  { name: "State", help: "connected; silent: lets steps pass without an answer; away: not connected; gone: no certificate lets it in", value: stateOf, mark: (c) => ({ connected: "good", silent: "fair", away: "poor" })[stateOf(c)] ?? "" },
-  { name: "Next step", help: "After the last one that it answered", value: (c) => c.next_step },
+  { name: "State", help: "connected; silent: misses steps; away: not connected; gone: forgotten, or without a valid certificate", value: stateOf, mark: (c) => ({ connected: "good", silent: "fair", away: "poor" })[stateOf(c)] ?? "" },
+  { name: "Next step", help: "The step after the last one that it answered", value: (c) => c.next_step },
   { name: "Error", help: "Mean squared error of scaled labels, if it reports it", value: (c) => c.mse, text: (c) => short(c.mse) },
-  { name: "Skill", help: "1 less its error over that of the better naive guess", value: (c) => c.skill, text: (c) => short(c.skill, 2) },
-  { name: "Version", help: "Of its agent", value: (c) => (c.version === "" ? null : c.version) },
-  { name: "Certificate ends", help: "UTC", value: (c) => c.expires, text: (c) => end(c.expires), mark: (c) => (endsSoon(c) ? "fair" : "") },
+  { name: "Skill", help: "1 minus its error divided by that of the better naive guess", value: (c) => c.skill, text: (c) => short(c.skill, 2) },
+  { name: "Version", help: "Version of its agent", value: (c) => (c.version === "" ? null : c.version) },
+  { name: "Certificate expires", help: "UTC", value: (c) => c.expires, text: (c) => end(c.expires), mark: (c) => (endsSoon(c) ? "fair" : "") },
   { name: "Label", help: "What its operator calls it: polykern client label", value: (c) => c.label },
 ];
 

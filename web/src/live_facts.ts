@@ -43,11 +43,11 @@ function facts(state: State): Fact[] {
     { name: "Clients connected", value: `${server.clients.connected} of ${server.clients.enrolled}`, more: `${silent}${counts.away} away, ${counts.gone} gone` },
     { name: "Answers to the open step", value: `${server.answered}`, more: `${server.needed} needed` },
     { name: "Error reported", value: reports === null ? "–" : short(reports.mse), more: reports === null ? "no agent runs with --report" : `mean square, scaled labels; ${count(reports.clients, "client")}` },
-    { name: "Skill", value: reports?.skill == null ? "–" : percent(reports.skill), more: "of a naive guess's error is saved" },
+    { name: "Skill", value: reports?.skill == null ? "–" : percent(reports.skill), more: "of a naive guess's error is removed" },
     budget(state),
     { name: "Updates", value: String(server.updates.accepted), more: `${server.updates.late} late, ${rejected} rejected` },
     { name: "Received, sent", value: `${bytes(server.bytes.in)}, ${bytes(server.bytes.out)}`, more: `in ${duration(server.uptime_seconds)}` },
-    { name: "Certificates end", value: end(server.certificates.server_ends).slice(0, 10), more: `the server's; the first client's: ${end(server.certificates.first_client_ends)}` },
+    { name: "Certificates expire", value: end(server.certificates.server_ends).slice(0, 10), more: `the server's; the first client's: ${end(server.certificates.first_client_ends)}` },
     versions(state),
   ];
 }

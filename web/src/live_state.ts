@@ -63,7 +63,7 @@ export async function fetchState(): Promise<State> {
   } catch {
     throw new Error("the server does not answer");
   }
-  if (answer.status === 401 || answer.status === 403) throw new Error("the certificate or token is not good any more");
+  if (answer.status === 401 || answer.status === 403) throw new Error("the certificate or token is no longer valid");
   if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
   return (await answer.json()) as State;
 }

@@ -51,7 +51,7 @@ export function paperTables(group: Group): (HTMLElement | null)[] {
   if (group.paper.length === 0) return [];
   const names = [...new Set(group.paper.map((c) => c.table))];
   const good = group.paper.filter((c) => c.reproduced).length;
-  const lead = el("p", {}, `Of ${group.paper.length} published figures, ${good} came out again (within 3 %). Green: within 3 %; yellow: within 20 %; red: further away.`);
+  const lead = el("p", {}, `Of ${group.paper.length} published figures, ${good} were reproduced (within 3 %). Green: within 3 %; yellow: within 20 %; red: further away.`);
   return [lead, ...names.map((name) => {
     const rows = group.paper.filter((c) => c.table === name);
     const notes = [...new Set(rows.filter((c) => !c.reproduced).map((c) => c.note))];

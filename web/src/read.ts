@@ -1,5 +1,5 @@
 // From the text in the page to groups of runs. The program checked every field before it wrote the page, and wrote the
-// schema beside the results; what somebody changed since gives an error that names the field, never an empty page.
+// schema beside the results; a file changed since gives an error that names the field, never an empty page.
 import { type Label, labelRuns } from "./labels";
 import type { Comparison, Data, Group, Run, Source } from "./model";
 

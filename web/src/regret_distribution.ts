@@ -24,6 +24,6 @@ export function regretDistribution(group: Group): HTMLElement | null {
   return chartFigure({
     title: "Regret from client to client", file: "regret-of-clients", xLabel: "regret (14) of a client at the end", yLabel: "share of clients with at most this",
     xScale: "asinh", yScale: "linear", series,
-    summary: `A steep line: clients fare alike. The unluckiest client has the least regret with ${worst.run.label} (${short(worst.most)}).`,
+    summary: `A steep line: clients do about equally well. The unluckiest client has the least regret with ${worst.run.label} (${short(worst.most)}).`,
   });
 }

@@ -15,7 +15,7 @@ const COLUMNS: Column<Run>[] = [
     text: (run) => (run.diverged ? `diverged at step ${run.diverged.step}` : spread(run.mse, run.mse_std)),
   },
   {
-    name: "Skill", help: "Part of the error of the better naive predictor (a client's last label, the mean of its labels) that is gone; below 0 it is worse",
+    name: "Skill", help: "Share of the error of the better naive predictor (a client's last label, the mean of its labels) that is removed; below 0 it is worse",
     csv: "skill", value: (run) => run.skill, text: (run) => short(run.skill, 3),
     more: { r2: (run) => run.r2, rmse: (run) => run.rmse, last_label_mse: (run) => run.last_label_mse, running_mean_mse: (run) => run.running_mean_mse },
   },

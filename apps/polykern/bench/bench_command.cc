@@ -133,7 +133,7 @@ void AddBenchCommand(CLI::App& program) {
   BenchOptions& o = *options;
   CLI::App& bench =
       *program.add_subcommand("bench",
-                              "Measure the speed here, beside what this machine can do at best.\n"
+                              "Measure the speed on this machine, beside the best that it can do.\n"
                               "Example: polykern bench --settings naval,wec --numpy");
   AddConfigOption(bench);
   std::vector<std::string> names = {"all"};
@@ -157,7 +157,7 @@ void AddBenchCommand(CLI::App& program) {
   CLI::Option* clients =
       bench
           .add_option("-k,--clients", o.clients,
-                      "Only this: so many clients of a synthetic fleet against 10000")
+                      "Only this: a synthetic fleet of so many clients against one of 10000")
           ->check(WholeNumber(1))
           ->excludes(settings)
           ->excludes(numpy)

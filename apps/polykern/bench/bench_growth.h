@@ -42,7 +42,7 @@ BenchJob MakeGrowthBase(std::uint64_t seed);
 GrowthPoint MeasureGrowth(const BenchJob& base_job, const GrowthPlan& plan, std::size_t value,
                           double seconds, std::uint64_t seed);
 
-/// Many clients against few: the synthetic fleet, made up as it is read, d = 14, N = 51, D = 20,
+/// Many clients against few: the synthetic fleet, generated as it is read, d = 14, N = 51, D = 20,
 /// M = 25.
 struct FleetTimes {
   static constexpr std::size_t kFewClients = 10000;

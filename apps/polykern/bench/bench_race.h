@@ -67,6 +67,9 @@ class FeatureRace {
   double Slice(double seconds);
 
  private:
+  /// Seconds of the next step, all clients.
+  double TimeStep();
+
   const BenchJob& job_;
   PackedKernels packed_;
   std::size_t step_ = 0;

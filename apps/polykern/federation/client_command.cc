@@ -47,7 +47,7 @@ void Forget(const ClientOptions& o) {
   const std::string store = StorePath(o.store);
   Do(store, "/forget?" + Escape(o.name), [&](Store& s) { ForgetClient(s, o.name); });
   std::cout << "forgotten  " << Printable(o.name)
-            << "; nobody waits for it, and it has its place again if it comes back\n";
+            << "; steps no longer wait for it, and it may come back\n";
 }
 
 void Label(const ClientOptions& o) {
@@ -110,7 +110,7 @@ void List(const ClientOptions& o) {
   }
   std::cout << (rows.empty() ? "No client yet.\n"
                              : FormatTable({"client", "label", "state", "number", "last step",
-                                            "last seen", "certificate ends"},
+                                            "last seen", "certificate expires"},
                                            rows));
 }
 
@@ -131,24 +131,25 @@ void AddClientCommand(CLI::App& program) {
     return std::pair(command, options);
   };
 
-  const auto [list, list_options] = add(
-      "list",
-      "Who takes part, and how they are: connected, silent (lets steps pass), away, forgotten, "
-      "and of their certificates expired or revoked.\nExample: polykern client list federation");
+  const auto [list, list_options] =
+      add("list",
+          "List the clients and their state: connected, silent (misses steps), away, forgotten, or "
+          "with a certificate that has expired or was revoked.\nExample: polykern client list "
+          "federation");
   AddFormatOption(*list, list_options->format);
   list->callback([o = list_options] { List(*o); });
 
   const auto [forget, forget_options] =
       add("forget",
-          "A client that left for good: nobody waits for it any more. Its certificate stays good "
-          "(see pki revoke), and it has its place again if it comes back.\n"
+          "Forget a client that left for good: steps no longer wait for it. Its certificate "
+          "stays valid (see pki revoke), and it may come back.\n"
           "Example: polykern client forget federation station-7");
   forget->add_option("NAME", forget_options->name, "The client's name")->required();
   forget->callback([o = forget_options] { Forget(*o); });
 
   const auto [label, label_options] =
       add("label",
-          "Say what a client is, for people: shown wherever it is listed.\n"
+          "Give a client a label for people, shown wherever it is listed.\n"
           "Example: polykern client label federation station-7 'roof, north side'");
   label->add_option("NAME", label_options->name, "The client's name")->required();
   label->add_option("LABEL", label_options->label, "Any text; empty: none")->required();

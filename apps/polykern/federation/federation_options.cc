@@ -18,8 +18,8 @@ CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::
 CLI::Option& AddKeepaliveOption(CLI::App& command, double& seconds) {
   return *command
               .add_option("--keepalive", seconds,
-                          "Seconds of silence after which the other side is asked whether it is "
-                          "there; as many more, and the connection is given up")
+                          "Seconds of silence after which the other side is pinged; "
+                          "after as many more, the connection is closed")
               ->check(CLI::Range(1.0, 1e6))
               ->capture_default_str();
 }

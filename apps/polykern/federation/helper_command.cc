@@ -33,7 +33,7 @@ struct HelperCommandOptions {
 
 std::set<std::string> ReadClients(const std::vector<std::string>& texts) {
   const std::vector<std::string> names = ReadClientNames(texts, OptionName("clients"));
-  if (names.empty()) throw Error(OptionName("clients") + " names nobody");
+  if (names.empty()) throw Error(OptionName("clients") + " names no client");
   return {names.begin(), names.end()};
 }
 
@@ -44,7 +44,7 @@ void ExecuteHelper(HelperCommandOptions o) {
   o.server.rules.clients = ReadClients(o.clients);
   if (o.server.rules.least_clients > o.server.rules.clients.size()) {
     throw Error(OptionName("least_clients", std::to_string(o.server.rules.least_clients)) +
-                " is more than the clients that it is given: nothing would ever be released");
+                " is more than the number of clients given: nothing would ever be released");
   }
   o.server.keepalive = Milliseconds(o.keepalive);
   const sigset_t endings = BlockEndings();
@@ -84,8 +84,8 @@ void AddHelperCommand(CLI::App& program) {
   auto o = std::make_shared<HelperCommandOptions>();
   CLI::App& helper = *program.add_subcommand(
       "helper",
-      "Run the helper of a federation's masked sums, for as long as you like: the server sees "
-      "nothing but sums that it agrees to. Somebody else than the server's owner should.\n"
+      "Run the helper of a federation's masked sums, until stopped: the server sees only sums that "
+      "the helper agrees to. It should not belong to the server's owner.\n"
       "Example: polykern helper --listen 0.0.0.0:7434 --certificates helper --clients "
       "@clients.txt");
   AddConfigOption(helper);
@@ -107,21 +107,21 @@ void AddHelperCommand(CLI::App& program) {
       ->capture_default_str();
   helper
       .add_option("--disclosure", o->server.rules.disclosure,
-                  "Most numbers that it unmasks for each unknown of the samples in them; as the "
-                  "server's --disclosure, or more")
+                  "Most numbers that it unmasks per unknown of their "
+                  "samples; the server's --disclosure, or more")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   helper
       .add_option("--epsilon", o->server.rules.most_epsilon,
-                  "It works with noise alone, of at most this epsilon (default: with what the "
-                  "federation's first release promises, noise or not)")
+                  "Unmask only sums with noise, of at most this epsilon (default: what "
+                  "the federation's first release promises, noise or not)")
       ->check(CLI::PositiveNumber);
   helper.add_option("--delta", o->server.rules.most_delta, "With --epsilon: of at most this delta")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   helper.add_flag("--insecure", o->server.insecure,
                   "No certificates, on the loopback only: for trials");
-  helper.add_option("--log", o->log, "File for what happens, to read; -: standard error; none")
+  helper.add_option("--log", o->log, "Log file for people; -: standard error; none")
       ->capture_default_str();
   AddKeepaliveOption(helper, o->keepalive);
   helper.callback([o] { ExecuteHelper(*o); });

@@ -20,8 +20,8 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
   auto o = std::make_shared<JoinOptions>();
   CLI::App& join = *program.add_subcommand(
       "join",
-      "Take part in a federation, beside a stream of samples: predictions out, updates to the "
-      "server.\n"
+      "Take part in a federation with a stream of "
+      "samples: predictions out, updates to the server.\n"
       "Example: " +
           typed +
           " --server learn.example.org:7433 --certificates station-7 --state station-7.state "
@@ -29,21 +29,20 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
   AddConfigOption(join);
   LinkOptions& link = o->agent.link;
   AddServerOption(join, link.server,
-                  "HOST, or HOST:PORT; several, parted by commas: the next one "
-                  "when one is away")
+                  "HOST, or HOST:PORT; several, separated by commas: the "
+                  "next one when one is away")
       .capture_default_str();
   join.add_option("--certificates", link.certificates,
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
   join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");
-  join.add_option("--name", link.name, "With --insecure: who this is");
+  join.add_option("--name", link.name, "With --insecure: this client's name");
   join.add_option(
       "--renew", o->renew,
-      "HOST:PORT of `polykern pki serve`, which is asked for another certificate when a "
-      "third of this one's time is left; the folder must be writable (default: none)");
-  join.add_option(
-      "--state", o->agent.state,
-      "File that remembers what was learnt, and how far a file of --input was (default: "
-      "nothing is remembered)");
+      "HOST:PORT of `polykern pki serve`, which is asked for a new certificate when a third of "
+      "this one's time is left; the folder must be writable (default: none)");
+  join.add_option("--state", o->agent.state,
+                  "File that remembers what was learnt, and how much of "
+                  "--input was read (default: nothing is remembered)");
   join.add_option("-i,--input", o->input,
                   "Samples, CSV with a header or JSON lines: a file, - for standard input, "
                   "tcp://HOST:PORT, or mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC")
@@ -60,15 +59,15 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
                   "CSV file to which predictions are appended when their labels are known: time, "
                   "client, label, prediction, interval");
   join.add_option("--coverage", o->agent.coverage,
-                  "Part of the labels that is to be within an interval of each prediction, such as "
-                  "0.9 (default: no intervals)");
+                  "Give each prediction an interval that covers this share of "
+                  "the labels, such as 0.9 (default: no intervals)");
   join.add_flag("--strict", o->strict, "Stop at a bad line (default: report and skip it)");
   join.add_flag("--report", o->agent.report,
                 "Tell the server how well this agent predicts: mean squared error and regret");
   join.add_flag("--masked", o->agent.masked,
-                "Take part only if the server can see nothing but sums over many clients");
+                "Refuse to take part unless the server sees only sums over many clients");
   join.add_option("--pending", o->pending,
-                  "Most samples that wait for their labels; of more, the oldest is forgotten")
+                  "Most samples that wait for their labels; beyond that, the oldest is forgotten")
       ->check(WholeNumber(0))
       ->capture_default_str();
   auto* const wait = join.add_flag("--wait", o->wait,

@@ -18,7 +18,8 @@ namespace polykern {
 namespace {
 
 void Tell(const std::string& line) {
-  if (!line.empty()) std::cerr << "polykern: " << Printable(line) << std::endl;
+  // In one piece: several agents may share a terminal.
+  if (!line.empty()) std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
 }
 
 std::string UnlearntText(std::uint64_t labels) {
@@ -89,12 +90,12 @@ void JoinSession::Run(std::istream& input, MqttInput* broker) {
   Summarize(feed.counts());
   if (broken) {
     throw Error(InputName(options_.input) +
-                ": not read to its end; start the agent again when it can be");
+                ": not read to its end; restart the agent when it can be read");
   }
 }
 
 /// Collects samples until the federation's ranges are known. Where samples wait for steps so do
-/// their predictions; beside a stream nobody waits, and they are null.
+/// their predictions; beside a stream none is awaited, and they are null.
 void JoinSession::LearnRanges(SampleFeed& feed) {
   const std::size_t wanted = federation_.learn_ranges;
   if (wanted == 0) return;
@@ -154,7 +155,7 @@ void JoinSession::Read(SampleFeed& feed) {
 
 /// To the federation that the server has begun from this agent's.
 void JoinSession::MoveOn(SampleFeed& feed) {
-  Tell("the server has begun another federation from this one; moving there");
+  Tell("the server has started a new federation from this one; moving there");
   agent_.Move();
   WaitPatiently([&](auto time) {
     if (!agent_.status().ready) agent_.WaitForStep(time);
@@ -172,11 +173,11 @@ void JoinSession::MoveOn(SampleFeed& feed) {
 /// Of the server, and of what is lost meanwhile.
 void JoinSession::TellNews(const SampleFeed& feed) {
   const AgentStatus status = agent_.status();
-  // Who waits for the server is told of its absence there; beside a stream nothing waits.
+  // Callers that wait for the server are told of its absence there; beside a stream nothing waits.
   if (!wait_ || status.connected) Tell(news_.Next(status));
   const auto now = std::chrono::steady_clock::now();
   const FeedCounts counts = feed.counts();
-  // While the server is away that is no news.
+  // While the server is away that is expected.
   const bool drops = status.connected && !status.finished && status.not_learnt.empty();
   if (drops && unlearnt_.IsDue(status.unlearnt, now)) {
     Tell(UnlearntText(status.unlearnt));
@@ -206,9 +207,9 @@ void JoinSession::Resume(SampleFeed& feed) {
   if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
   Tell(InputName(options_.input) +
-       (resumes ? ": lines 1 to " + std::to_string(before.line) +
-                      " were learnt before and are passed over"
-                : ": does not begin with what was learnt last; read from its first line"));
+       (resumes
+            ? ": lines 1 to " + std::to_string(before.line) + " were learnt before and are skipped"
+            : ": does not begin with the samples learnt last; read from its first line"));
 }
 
 void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
@@ -252,7 +253,7 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   if (sample.clipped_label && feed.counts().clipped_labels == 1) {
     Tell(feed.Place(sample.read) + "the label is outside the federation's target range, " +
          ExactText(scale_.target.low) + ":" + ExactText(scale_.target.high) +
-         ", and is clipped; so will others be");
+         ", and is clipped, as others will be");
   }
   // A stream's lines do not come again, but those of a file may that was learnt before it.
   InputPosition position = can_resume_ ? sample.read : agent_.position();
@@ -271,12 +272,12 @@ void JoinSession::Learn(const SampleFeed& feed, const FeedSample& sample,
   if (told) output_.Labelled(*told, *sample.y, scale_);
 }
 
-/// Once, while good labels are of no use: the line is not bad.
+/// Once, while valid labels cannot be learnt from: the line is not bad.
 void JoinSession::TellOfLearning(bool learnt) {
   const std::string why = learnt ? "" : agent_.status().not_learnt;
   if (learnt || !why.empty()) {
     const bool told = std::exchange(learns_, learnt) == learnt;
-    if (!told) Tell(learnt ? "it learns again" : why + "; predicting without learning meanwhile");
+    if (!told) Tell(learnt ? "it learns again" : why + "; predicting without learning until then");
   }
 }
 

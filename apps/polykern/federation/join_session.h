@@ -33,7 +33,7 @@ struct JoinOptions {
   bool no_wait = false;          ///< not even those of a file
   double give_up = 0;            ///< seconds without a connection; 0: never
   double ask_again = 60;         ///< seconds after a refusal
-  std::string renew = {};        ///< who renews its certificate; empty: nobody
+  std::string renew = {};        ///< server that renews its certificate; empty: none
   double keepalive = 10;         ///< seconds
 };
 

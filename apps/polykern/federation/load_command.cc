@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <ctime>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "polykern/net/load/load.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/client_identity.h"
+#include "polykern/net/server/declared_federation.h"
 #include "polykern/results/text_table.h"
 
 namespace polykern {
@@ -40,6 +43,7 @@ struct LoadCommandOptions {
   std::string mode = "sync";
   std::string masking = "none";
   std::size_t kernels = 51, features = 20, kernels_per_upload = 25, dimension = 14;
+  std::set<std::string> given = {};  ///< of these, by key
   std::uint64_t seed = 0;
   std::string format = "text";
 };
@@ -86,9 +90,15 @@ std::vector<std::string> ServeArguments(const LoadCommandOptions& o, const std::
   add("--certificates", folder + "/pki");
   add("--store", o.store.empty() ? folder + "/store.db" : o.store);
   add("--algorithm", o.algorithm);
-  add("--kernels", std::to_string(o.kernels));
-  add("--features", std::to_string(o.features));
-  add("--kernels-per-upload", std::to_string(o.kernels_per_upload));
+  DeclaredFederation sizes;
+  sizes.options = {{"kernels", std::to_string(o.kernels)},
+                   {"features", std::to_string(o.features)},
+                   {"kernels_per_upload", std::to_string(o.kernels_per_upload)}};
+  // The server says of a size that was given that it has no effect, and not of our defaults.
+  for (const std::string& key : OptionsWithoutEffect(sizes, o.algorithm)) {
+    if (!o.given.contains(key)) sizes.options.erase(key);
+  }
+  for (const auto& [key, text] : sizes.options) add(ShellSpelling(key).c_str(), text);
   add("--dimension", std::to_string(o.dimension));
   add("--target-range", "none");
   add("--mode", o.mode);
@@ -240,16 +250,16 @@ void Execute(const LoadCommandOptions& o) {
 
 void AddLoadCommand(CLI::App& program) {
   auto o = std::make_shared<LoadCommandOptions>();
-  CLI::App& load = *program.add_subcommand("load",
-                                           "See how many clients a server can handle: runs them in "
-                                           "one process, against a server of its own "
-                                           "or another one.\n"
-                                           "Example: polykern load --clients 100 --seconds 10");
+  CLI::App& load = *program.add_subcommand(
+      "load",
+      "Measure how many clients a server can handle: runs them in one process, "
+      "against a server of its own or another one.\n"
+      "Example: polykern load --clients 100 --seconds 10");
   AddConfigOption(load);
   const auto number = [&load](const char* names, std::size_t& value, const char* help) {
     return load.add_option(names, value, help)->check(WholeNumber(1))->capture_default_str();
   };
-  number("-c,--clients", o->clients, "Clients, each with a connection of its own");
+  number("-c,--clients", o->clients, "Clients, each with its own connection");
   load.add_option("--seconds", o->seconds, "How long to measure")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
@@ -262,18 +272,20 @@ void AddLoadCommand(CLI::App& program) {
       ->check(WholeNumber(1))
       ->excludes("--seconds")
       ->excludes("--warm-up");
-  AddServerOption(load, o->server,
-                  "HOST, or HOST:PORT; several, parted by commas: clients take turns (default: a "
-                  "server of its own, with its own authority)");
+  AddServerOption(
+      load, o->server,
+      "HOST, or HOST:PORT; several, separated by commas: clients take turns (default: a "
+      "server of its own, with its own authority)");
   load.add_option("--certificates", o->certificates,
                   "With --server: a folder of clients' folders, like pki/clients");
-  load.add_option("--store", o->store,
-                  "Of its own server: a new one (default: a file that is removed afterwards)");
+  load.add_option(
+      "--store", o->store,
+      "Store of its own server, a new one (default: a file that is removed afterwards)");
   number("--fronts", o->fronts, "With a --store in PostgreSQL: so many servers of its own");
   load.add_option("--folder", o->folder,
-                  "Where its own server's store lies for the time: the disk that is measured "
-                  "(default: where temporary files go)");
-  load.add_option("-a,--algorithm", o->algorithm, "Of its own server, as all that follow")
+                  "Folder of its own server's temporary store: the disk that "
+                  "is measured (default: where temporary files go)");
+  load.add_option("-a,--algorithm", o->algorithm, "Algorithm of its own server, as all that follow")
       ->capture_default_str();
   load.add_option("--mode", o->mode, "sync, or async (pof-newton)")
       ->check(CLI::IsMember({"sync", "async"}))
@@ -282,15 +294,22 @@ void AddLoadCommand(CLI::App& program) {
                   "none, or helper: messages are masked, for a helper of its own (pof-gram)")
       ->check(CLI::IsMember({"none", "helper"}))
       ->capture_default_str();
-  number("-N,--kernels", o->kernels, "N, kernels in the dictionary");
-  number("-D,--features", o->features, "D, features per kernel");
-  number("-M,--kernels-per-upload", o->kernels_per_upload, "M, kernels a client sends per step");
+  const std::map<std::string, CLI::Option*> sizes = {
+      {"kernels", number("-N,--kernels", o->kernels, "N, kernels in the dictionary")},
+      {"features", number("-D,--features", o->features, "D, features per kernel")},
+      {"kernels_per_upload", number("-M,--kernels-per-upload", o->kernels_per_upload,
+                                    "M, kernels a client sends per step")}};
   number("--dimension", o->dimension, "Inputs per sample");
   load.add_option("--seed", o->seed, "Seed of the samples")
       ->check(WholeNumber(0))
       ->capture_default_str();
   AddFormatOption(load, o->format);
-  load.callback([o] { Execute(*o); });
+  load.callback([o, sizes] {
+    for (const auto& [key, option] : sizes) {
+      if (option->count() > 0) o->given.insert(key);
+    }
+    Execute(*o);
+  });
 }
 
 }  // namespace polykern

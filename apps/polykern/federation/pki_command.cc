@@ -46,7 +46,7 @@ void Init(const PkiOptions& options) {
   const AuthorityPaths paths(options.folder);
   if (!options.init.renew) {
     std::cout << "authority  " << paths.certificate << ", " << paths.key
-              << " (keep it to yourself, and keep a copy)\n";
+              << " (keep it secret, and keep a copy)\n";
   }
   std::cout << "server     " << paths.server_certificate << ", " << paths.server_key << " for "
             << Listed(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
@@ -78,7 +78,7 @@ std::vector<std::string> NamesToIssue(const PkiOptions& options) {
     constexpr std::size_t kShown = 5;
     const std::size_t more = known.size() - std::min(known.size(), kShown);
     known.resize(known.size() - more);
-    throw Error("good certificates exist already for " + Listed(known) +
+    throw Error("valid certificates already exist for " + Listed(known) +
                 (more > 0 ? " and " + std::to_string(more) + " more" : "") +
                 "; leave them out (--skip-issued), or make further ones (--renew)");
   }
@@ -122,11 +122,11 @@ void Helper(const PkiOptions& options) {
                                  : options.issue.out;
   const std::vector<std::string> hosts =
       options.issue.hosts.empty() ? LocalHosts() : options.issue.hosts;
-  std::cout
-      << "helper     " << issued.name << ", serial " << issued.serial << ", for " << Listed(hosts)
-      << "; expires " << DateText(issued.expires) << "\nfolder     " << folder
-      << " (give it to whoever runs the helper, who is not who runs the server; helper.key and "
-         "mask.key are its secrets)\n";
+  std::cout << "helper     " << issued.name << ", serial " << issued.serial << ", for "
+            << Listed(hosts) << "; expires " << DateText(issued.expires) << "\nfolder     "
+            << folder
+            << " (give it to the operator of the helper, who should not "
+               "be the server's; helper.key and mask.key are its secrets)\n";
 }
 
 void Revoke(const PkiOptions& options) {
@@ -195,7 +195,7 @@ void List(const PkiOptions& options) {
 void AddPkiCommand(CLI::App& program) {
   CLI::App& pki = *program.add_subcommand(
       "pki",
-      "Certificates: who may take part in a federation.\n"
+      "Manage certificates, which decide who may take part in a federation.\n"
       "Example: polykern pki init --server learn.example.org && polykern pki issue station-7");
   pki.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help) {
@@ -216,7 +216,7 @@ void AddPkiCommand(CLI::App& program) {
                    "this machine's name)")
       ->delimiter(',');
   init->add_flag("--renew", init_options->init.renew,
-                 "Keep the authority and server.key, make server.crt anew");
+                 "Keep the authority and server.key, and make a new server.crt");
   init->add_option("--days", init_options->init.days, "How long the authority lasts")
       ->check(days)
       ->capture_default_str();
@@ -239,10 +239,11 @@ void AddPkiCommand(CLI::App& program) {
         ->check(days)
         ->capture_default_str();
     AddTimeOption(*command, "--valid", options.valid,
-                  "The same for times like 90s, 2m, 12h or 30d, in place of --days")
+                  "The same as a time like 90s, 2m, 12h or 30d, in place of --days")
         .excludes("--days");
-    command->add_flag("--renew", options.renew,
-                      "A further certificate for a name that has one; mask.key stays, or is added");
+    command->add_flag(
+        "--renew", options.renew,
+        "Issue another certificate to a name that has one; mask.key is kept, or added");
   };
   const auto [issue, issue_options] =
       add("issue",
@@ -255,7 +256,7 @@ void AddPkiCommand(CLI::App& program) {
                    "one on each line: their folders are in --out")
       ->required();
   issue->add_flag("--skip-issued", issue_options->skip_issued,
-                  "Of several names, leave out those that have a good certificate");
+                  "Of several names, skip those that have a valid certificate");
   add_issue_options(issue, issue_options->issue, "clients");
   issue->callback([o = issue_options] {
     LeaveNoCoreFiles();
@@ -283,7 +284,7 @@ void AddPkiCommand(CLI::App& program) {
 
   const auto [revoke, revoke_options] =
       add("revoke",
-          "Take back every certificate of a client or helper; servers notice without a restart.\n"
+          "Revoke every certificate of a client or helper; servers notice without a restart.\n"
           "Example: polykern pki revoke station-7");
   revoke->add_option("NAME", revoke_options->name, "The client's or helper's name")->required();
   revoke->callback([o = revoke_options] {

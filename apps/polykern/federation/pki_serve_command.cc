@@ -31,7 +31,7 @@ void ExecutePkiServe(const PkiServeOptions& o) {
                               const std::string& detail) { log.Event(client, event, detail); });
   std::cout << "listening on " << server.address() << ": renews certificates of "
             << o.server.authority << '\n'
-            << "it has the authority's key: run it where no server of a federation runs"
+            << "it has the authority's key: run it on another machine than the servers"
             << std::endl;
   service.Ready("listening on " + server.address());
   for (;;) {
@@ -48,8 +48,9 @@ void AddPkiServeCommand(CLI::App& pki) {
   auto o = std::make_shared<PkiServeOptions>();
   CLI::App& serve = *pki.add_subcommand(
       "serve",
-      "Renew clients' certificates, for as long as you like: agents with --renew ask for another "
-      "one before theirs ends. It has the authority's key, so it is not for the server's machine.\n"
+      "Renew clients' certificates, until stopped: agents with --renew ask for a new one before "
+      "theirs expires. It has "
+      "the authority's key, so do not run it on the server's machine.\n"
       "Example: polykern pki serve --listen 0.0.0.0:7435 --host pki.example.org --valid 30d");
   AddConfigOption(serve);
   serve.add_option("--dir", o->server.authority, "The authority's folder")->capture_default_str();
@@ -62,7 +63,7 @@ void AddPkiServeCommand(CLI::App& pki) {
   AddTimeOption(serve, "--valid", o->server.valid,
                 "How long new certificates last, at most until the authority ends: 90s, 2m, 12h or "
                 "30d (default: 30d)");
-  serve.add_option("--log", o->log, "File for what happens, to read; -: standard error; none")
+  serve.add_option("--log", o->log, "Log file for people; -: standard error; none")
       ->capture_default_str();
   serve.callback([o] { ExecutePkiServe(*o); });
 }

@@ -62,7 +62,7 @@ void Predict(const PredictOptions& options) {
   BadLines bad_lines;
   std::uint64_t bad = 0;
   const auto tell = [](const std::string& line) {
-    if (!line.empty()) std::cerr << "polykern: " << Printable(line) << std::endl;
+    if (!line.empty()) std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
   };
   for (FeedSample sample; feed.Next(sample);) {
     if (!sample.problem.empty()) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -13,13 +12,12 @@
 #include "console.h"
 #include "federation/client_names.h"
 #include "federation/federation_options.h"
+#include "federation/serve_report.h"
 #include "options.h"
-#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/io/files.h"
 #include "polykern/net/configuration.h"
-#include "polykern/net/exported_model.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/server/control.h"
 #include "polykern/net/server/declared_federation.h"
@@ -89,117 +87,6 @@ void CompleteOptions(ServeOptions& o) {
   if (o.hosted.log.text == "none") o.hosted.log.text.clear();
 }
 
-/// Says once of each step that stands still which clients it waits for.
-class Watch {
- public:
-  void Look(const RoundsStatus& status, ServerLog& log) {
-    const auto now = std::chrono::steady_clock::now();
-    if (status.step != step_) told_ = false;
-    if (status.step != step_ || status.answered != answered_ || status.answered == 0) since_ = now;
-    step_ = status.step;
-    answered_ = status.answered;
-    constexpr std::chrono::seconds kPatience{10};
-    if (told_ || status.answered >= status.needed || status.finished || now < since_ + kPatience) {
-      return;
-    }
-    told_ = true;
-    std::string names;
-    for (const std::string& name : status.missing) names += (names.empty() ? "" : ", ") + name;
-    log.Event("", "waiting",
-              (status.learns_ranges ? "for ranges: there are "
-                                    : "step " + std::to_string(status.step) + " has ") +
-                  std::to_string(status.answered) + " of " + std::to_string(status.needed) +
-                  (status.learns_ranges ? "" : " answers") + "; " +
-                  (names.empty() ? "nobody else is connected" : "not those of " + names));
-  }
-
- private:
-  std::uint64_t step_ = 0;
-  std::uint64_t answered_ = 0;
-  std::chrono::steady_clock::time_point since_{};  // the last answer, or the step
-  bool told_ = false;
-};
-
-std::string WhatItSees(const FederationConfiguration& federation) {
-  if (federation.options.masking == Masking::kNone) {
-    return std::string(TraitsOf(federation.algorithm).server_sees);
-  }
-  return "when it takes part and with how many samples; the rest is masked, so it sees sums over "
-         "many clients alone";
-}
-
-/// What noise protects, and whom from; empty: there is none.
-std::string WhatNoiseDoes(const FederationConfiguration& federation, const OpenerStatus& opener) {
-  if (!opener.noise) return {};
-  const auto& noise = *opener.noise;
-  std::ostringstream said;
-  said << (federation.options.masking == Masking::kNone
-               ? "it adds noise to the sums: clients are protected from each other and from "
-                 "readers of the model, not from this server"
-               : "the helper adds noise to the sums: nobody sees them without")
-       << "; epsilon " << noise.epsilon << " at delta " << noise.delta << " for every row, "
-       << noise.spent << " of it spent by " << noise.releases << " of "
-       << noise.releases + noise.releases_left << " releases";
-  return said.str();
-}
-
-/// What it began from; empty: nothing.
-std::string WhatIsBefore(const FederationConfiguration& federation) {
-  if (federation.from.empty()) return {};
-  std::ostringstream said;
-  said << "clients also have the model of an earlier federation, of step "
-       << ExportFromText(federation.from).model.step;
-  if (federation.total_epsilon > 0) {
-    said << "; of an epsilon of " << federation.total_epsilon << " for both, "
-         << federation.options.epsilon << " was left";
-  }
-  return said.str();
-}
-
-/// What the server says when it begins.
-void Announce(HostedServer& server, const HostedServerOptions& options) {
-  const ServerView view = server.View();
-  const std::string metrics = server.metrics_address();
-  const std::string web = server.web_address();
-  std::cout << "listening on " << server.address() << ": " << view.algorithm << ", step "
-            << view.rounds.step << ", " << Count(view.rounds.enrolled, "client")
-            << (metrics.empty() ? "" : ", metrics on " + metrics)
-            << (web.empty() ? "" : ", page on https://" + web)
-            << (options.server.insecure ? ", INSECURE" : "") << '\n'
-            << "of each client it sees " << WhatItSees(options.federation)
-            << (view.rounds.learns_ranges
-                    ? "; and once, to learn the ranges, its least and greatest value of each column"
-                    : "")
-            << std::endl;
-  if (const std::string noise = WhatNoiseDoes(options.federation, view.opener); !noise.empty()) {
-    std::cout << noise << std::endl;
-  }
-  if (const std::string before = WhatIsBefore(options.federation); !before.empty()) {
-    std::cout << before << std::endl;
-  }
-  server.log().Event("", "started",
-                     "on " + server.address() + " at step " + std::to_string(view.rounds.step) +
-                         (options.server.insecure ? ", without certificates" : ""));
-}
-
-/// What it says when it ends.
-void Conclude(HostedServer& server) {
-  const RoundsStatus status = server.View().rounds;
-  server.log().Event("", "stopped", "at step " + std::to_string(status.step));
-  std::cout << "stopped at step " << status.step << ": " << Count(status.accepted, "update")
-            << " counted"
-            << (status.used_late > 0 ? " (" + std::to_string(status.used_late) + " of them late)"
-                                     : "")
-            << ", " << status.late << " too late, " << status.duplicates << " sent twice, "
-            << status.rejected << " rejected" << std::endl;
-}
-
-std::string ServiceStatus(const ServerView& view) {
-  return "step " + std::to_string(view.rounds.step) + ", " +
-         Count(view.rounds.connected, "client") + " connected" +
-         (view.trouble.empty() ? "" : "; " + view.trouble);
-}
-
 CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>& o);
 
 /// What this process was started with.
@@ -217,7 +104,7 @@ ServeOptions ReadAgain(const std::vector<std::string>& arguments) {
   program.name("polykern");
   auto o = std::make_shared<ServeOptions>();
   AddServeOptions(program, o);
-  std::vector<std::string> expanded = ExpandConfigFile(program, arguments);
+  std::vector<std::string> expanded = ExpandConfigFile(program, arguments).all;
   std::ranges::reverse(expanded);  // CLI11 wants the last one first
   try {
     program.parse(expanded);
@@ -320,8 +207,8 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
   };
   CLI::App& serve = *program.add_subcommand(
       "serve",
-      "Run a federation's server, for as long as you like. It resumes from its store, which also\n"
-      "remembers what the federation is: options of Data and Algorithm are for a new store.\n"
+      "Run a federation's server, until stopped. It resumes from its store, which also remembers\n"
+      "the federation's settings: options of Data and Algorithm are for a new store.\n"
       "Example: polykern serve --listen 0.0.0.0:7433 --columns temperature,wind --scaling range "
       "--range temperature=-40:50,wind=0:60 --target power --target-range 0:3000");
   AddConfigOption(serve);
@@ -340,11 +227,11 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
   group("Server",
         serve.add_option_function<std::string>(
             "--from", [o](const std::string& path) { o->federation.from = StorePath(path); },
-            "Store of a federation whose settings a new store takes over, but for those "
-            "that are given; clients use its model beside what they learn"));
+            "Store of an earlier federation: a new store takes its settings, except those given "
+            "here, and clients use its model beside what they learn"));
   group("Server", serve.add_option("--helper", o->hosted.helper,
-                                   "HOST:PORT of the polykern helper that takes masks off; needed "
-                                   "with --masking helper"));
+                                   "HOST:PORT of the polykern helper that removes "
+                                   "masks; needed with --masking helper"));
   group("Server", serve.add_flag("--insecure", o->hosted.server.insecure,
                                  "No certificates, on the loopback only: for trials"));
   group("Server",
@@ -359,18 +246,18 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                                      "HOST:PORT, or PORT on the loopback, for a page that shows "
                                      "the federation in a browser; TLS (default: none)"));
   group("Watching", serve.add_option("--web-token", o->hosted.web.token,
-                                     "File with a token that opens the page, made if it is not "
-                                     "there (default: clients' certificates alone do)"));
+                                     "File with a token that opens the page, created if "
+                                     "missing (default: only clients' certificates open it)"));
   group("Watching", serve
                         .add_option("--web-viewers", o->hosted.web.viewers,
                                     "Clients whose certificates open the page (default: all)")
                         ->delimiter(','));
-  group("Watching", serve
-                        .add_option("--log", o->hosted.log.text,
-                                    "File for what happens, to read; -: standard error; none")
-                        ->capture_default_str());
+  group(
+      "Watching",
+      serve.add_option("--log", o->hosted.log.text, "Log file for people; -: standard error; none")
+          ->capture_default_str());
   group("Watching", serve.add_option("--audit", o->hosted.log.audit,
-                                     "File for the same as JSON lines (default: none)"));
+                                     "Log file of the same events as JSON lines (default: none)"));
   AddKeepaliveOption(serve, o->keepalive).group("Server");
   group("Rounds",
         serve
@@ -378,11 +265,12 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                         "The only clients, numbered in this order, or @FILE with one on a line "
                         "(default: all that have a certificate)")
             ->delimiter(','));
-  group("Rounds",
-        serve.add_option_function<std::string>(
-            "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
-            "Clients that must answer a step: a share of those that are there, a number, or all "
-            "that ever took part (default: 80%, and at least --least-clients, which is 2 then)"));
+  group(
+      "Rounds",
+      serve.add_option_function<std::string>(
+          "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
+          "Clients that must answer a step: a share of those connected, a number, or all that ever "
+          "took part (default: 80%, and at least --least-clients, which is 2 then)"));
   group("Rounds", serve
                       .add_option("--deadline", o->deadline,
                                   "Seconds after a step's first update when a quorum ends it")
@@ -410,14 +298,14 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                       ->capture_default_str());
   group("Rounds", serve
                       .add_option("--max-connected", o->hosted.rounds.most_connected,
-                                  "Most clients at one time; others are told when to come back")
+                                  "Most clients at one time; others are told when to retry")
                       ->check(WholeNumber(1))
                       ->capture_default_str());
   group("Server",
         serve
             .add_option("--max-handshakes-per-address", o->hosted.server.most_handshakes_of_address,
-                        "Most connections of one address that are being opened; the "
-                        "oldest makes way")
+                        "Most connections of one address that are being opened; "
+                        "beyond that, the oldest is closed")
             ->check(WholeNumber(1))
             ->capture_default_str());
   group("Rounds", serve

@@ -33,8 +33,7 @@ std::string Fetch(const std::string& url) {
   } catch (const Error& error) {
     why = error.what();
   }
-  throw Error(url + ": no answer (" + why +
-              "); is it the address of --metrics of a server that runs?");
+  throw Error(url + ": no answer (" + why + "); is it the --metrics address of a running server?");
 }
 
 /// Whole numbers as they are, others with four digits that say something.
@@ -81,8 +80,8 @@ void ShowCertificates(const Json& status,
   const auto end = [&](const char* name, const Json& time) {
     if (!time.is_null()) row(name, TimeText(time.get<std::int64_t>()) + " UTC");
   };
-  end("its certificate ends", status.at("certificates").at("server_ends"));
-  end("first client's ends", status.at("certificates").at("first_client_ends"));
+  end("its certificate expires", status.at("certificates").at("server_ends"));
+  end("first client's expires", status.at("certificates").at("first_client_ends"));
 }
 
 /// All that serve the federation, if there may be several.
@@ -161,7 +160,7 @@ void Execute(const StatusOptions& o) {
       Show(status);
     }
   } catch (const std::exception&) {
-    throw Error(url + ": what answers there is not polykern, or another version of it");
+    throw Error(url + ": this is not a polykern server, or another version of it");
   }
 }
 

@@ -130,7 +130,7 @@ void Restore(const StoreOptions& options) {
   const std::string path = StorePath(options.path);
   const std::uint64_t steps = RestoreStore(options.file, path);
   std::cout << "restored   " << path << ", after " << Count(steps, "step")
-            << "; what was there, if anything, is " << path << "-before\n";
+            << "; an older store, if there was one, is " << path << "-before\n";
 }
 
 void Prune(const StoreOptions& options, bool by_days, bool by_steps) {
@@ -160,8 +160,8 @@ void Epoch(const StoreOptions& options) {
     throw Error(path + ": " + error.marked());
   }
   std::cout << "epoch      " << epoch
-            << " begins; the model stays as it is, and clients send nothing that they have sent "
-               "before\n";
+            << " begins; the model is kept, and clients send "
+               "nothing that they have sent before\n";
 }
 
 void Copy(const StoreOptions& options) {
@@ -170,12 +170,12 @@ void Copy(const StoreOptions& options) {
   const auto source = OpenStore(from);  // so that no server uses it meanwhile
   const StoreContents contents = source->Contents();
   if (HasStore(options.to)) {
-    throw Error(options.to + ": there is a store already; name another place for the copy");
+    throw Error(options.to + ": a store already exists there; name another place for the copy");
   }
   OpenStore(options.to, contents.configuration)->Fill(contents);
   std::cout << "copied     " << Count(contents.clients.size(), "client") << " and the model after "
             << Count(contents.newest ? contents.newest->steps : 0, "step") << " to " << options.to
-            << "; records of earlier steps and events stay where they are\n";
+            << "; records of earlier steps and events were not copied\n";
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ void Copy(const StoreOptions& options) {
 void AddStoreCommand(CLI::App& program) {
   CLI::App& store = *program.add_subcommand(
       "store",
-      "What a server remembers: its configuration, model, clients and audit log.\n"
+      "Look after a server's store: its configuration, model, clients and audit log.\n"
       "Example: polykern store show federation");
   store.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help) {
@@ -197,7 +197,7 @@ void AddStoreCommand(CLI::App& program) {
 
   const auto [show, show_options] =
       add("show",
-          "Say what is in a store; a server may be using it.\nExample: polykern store show "
+          "Show what is in a store; a server may be using it.\nExample: polykern store show "
           "federation");
   AddFormatOption(*show, show_options->format);
   show->callback([o = show_options] { Show(*o); });
@@ -223,12 +223,12 @@ void AddStoreCommand(CLI::App& program) {
   backup->add_option("FILE", backup_options->file, "File to make")->required();
   backup->callback([o = backup_options] { Backup(*o); });
 
-  const auto [restore, restore_options] = add(
-      "restore",
-      "Put a backup in the place of its store, which is kept beside it, or where there is none. "
-      "The server must be stopped.\n"
-      "Example: polykern store restore federation monday.db");
-  restore->add_option("FILE", restore_options->file, "What store backup made")->required();
+  const auto [restore, restore_options] =
+      add("restore",
+          "Put a backup in the place of its store, which is kept beside "
+          "it if it exists. The server must be stopped.\n"
+          "Example: polykern store restore federation monday.db");
+  restore->add_option("FILE", restore_options->file, "File made by store backup")->required();
   restore->callback([o = restore_options] { Restore(*o); });
 
   const auto [copy, copy_options] = add(
@@ -240,17 +240,17 @@ void AddStoreCommand(CLI::App& program) {
       ->required();
   copy->callback([o = copy_options] { Copy(*o); });
 
-  const auto [epoch, epoch_options] = add(
-      "epoch",
-      "Begin a new epoch of a masked federation: after its helper's file, or of pairwise masks a "
-      "client's state, was lost or put back from a backup. The server must be stopped.\n"
-      "Example: polykern store epoch federation");
+  const auto [epoch, epoch_options] =
+      add("epoch",
+          "Start a new epoch of a masked federation, after its helper's file (with pairwise masks, "
+          "a client's state) was lost or restored from a backup. The server must be stopped.\n"
+          "Example: polykern store epoch federation");
   epoch->callback([o = epoch_options] { Epoch(*o); });
 
   const auto [prune, prune_options] =
       add("prune",
-          "Forget old steps and events, keep the newest model and all clients, and give the room "
-          "back to the disk. The server must be stopped.\n"
+          "Forget old steps and events, keep the newest model and all "
+          "clients, and free the space on the disk. The server must be stopped.\n"
           "Example: polykern store prune federation --keep-days 90");
   CLI::Option* const days = prune->add_option("--keep-days", prune_options->keep_days,
                                               "Keep steps and events of the last so many days");

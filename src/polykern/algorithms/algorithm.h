@@ -20,7 +20,7 @@ class CohortStep;
 class KernelBank;
 
 /// Updates on their way into one step of the server. Several may be filled side by side, each by
-/// one thread; what was added in which order, to which of them, does not change the result.
+/// one thread; the order, and the choice of the inbox, do not change the result.
 class Inbox {
  public:
   virtual ~Inbox() = default;
@@ -28,10 +28,10 @@ class Inbox {
   virtual void Add(const Updates& updates) = 0;
   virtual void Clear() = 0;
   /// What was added, as integers: if those of another inbox are added to them, this one holds what
-  /// was added to either. Nothing at all if the server needs every update by itself.
+  /// was added to either. Nothing at all if the server needs each update separately.
   virtual std::vector<std::span<std::int64_t>> Sums() { return {}; }
   /// All that was added, as integers, for an inbox of another process: Unpack adds it there. Not
-  /// where the server needs every update by itself.
+  /// where the server needs each update separately.
   virtual std::vector<std::int64_t> Pack() const { return {}; }
   /// Throws Error, and adds nothing, if they cannot be of such an inbox.
   virtual void Unpack(std::span<const std::int64_t> packed);
@@ -46,7 +46,7 @@ using RunJobs =
 /// One job after the other, all in lane 0.
 void RunInTurn(std::size_t count, const std::function<void(std::size_t, std::size_t)>& job);
 
-/// A sum over clients that nothing joins any more.
+/// A closed sum over clients.
 struct Release {
   std::uint64_t number = 0;  ///< of this server's releases: 0, 1, 2...
   std::uint32_t kind = 0;    ///< of sums (ModelShape::sums)
@@ -55,10 +55,10 @@ struct Release {
   std::vector<std::int64_t> sums = {};           ///< modulo 2^64; of masked messages: masked
   std::vector<Contribution> contributions = {};  ///< of masked messages: whose they are
   /// With noise, in place of `sums`: what all releases of this kind so far add up to, in numbers
-  /// of any size, and how much each may be off (a standard deviation).
+  /// of any size, and the standard deviation of each.
   std::vector<double> estimate = {};
   double deviation = 0;
-  std::string refusal = {};  ///< why nobody may see it; empty: `sums` are what may be seen
+  std::string refusal = {};  ///< why it may not be seen; empty: `sums` may be seen
 };
 
 /// The server half: owns the model. One thread at a time.
@@ -72,11 +72,11 @@ class Server {
   /// must follow. The result does not depend on how `run` shares out the work.
   virtual void Commit(std::span<const std::unique_ptr<Inbox>> inboxes, std::uint64_t participants,
                       const RunJobs& run = RunInTurn) = 0;
-  /// What the last Commit has closed, for whoever takes the masks away, or refuses to. Then Open
-  /// changes the model by them. Until then there is no broadcast of the next step.
+  /// What the last Commit has closed, for the opener, which takes the masks away or refuses to.
+  /// Then Open changes the model by them. Until then there is no broadcast of the next step.
   virtual std::span<Release> releases() { return {}; }
   virtual void Open() {}
-  /// Masks begin anew: what was sent under the older ones and is not in the model is void, and
+  /// Masks start again: what was sent under the older ones and is not in the model is void, and
   /// releases are counted from 0.
   virtual void BeginEpoch() {}
   /// What the last Commit and Open did not take in, and why; one line for each.
@@ -84,13 +84,14 @@ class Server {
   /// How the clients weigh their experts, on average, as far as they have said; empty: they have
   /// not.
   virtual std::vector<double> MeanWeights() const { return {}; }
-  /// Everything that must survive a restart, and back. Load throws Error if it does not fit.
+  /// Save gives everything that must survive a restart; Load restores it, and throws Error if it
+  /// does not fit.
   virtual std::vector<double> Save() const = 0;
   virtual void Load(std::uint64_t step, std::span<const double> saved) = 0;
 };
 
 /// What an algorithm is made from. Together with its name it says everything about the client half,
-/// so any engine can compute that half by itself.
+/// so any engine can compute that half alone.
 struct AlgorithmDefinition {
   std::shared_ptr<const KernelBank> bank = nullptr;  ///< null: it has no kernels
   AlgorithmOptions options = {};
@@ -99,8 +100,8 @@ struct AlgorithmDefinition {
 };
 
 /// An online federated learner: what its clients and its server are, and a factory of server
-/// halves. Engines (algorithms/engine.h) take the clients through their steps; the CPU's step
-/// stands beside the description. The same object serves the simulator and the network. Immutable:
+/// halves. Engines (algorithms/engine.h) take the clients through their steps; the CPU's step is
+/// beside the description. The same object serves the simulator and the network. Immutable:
 /// any number of threads may share it.
 class Algorithm {
  public:
@@ -121,7 +122,7 @@ class Algorithm {
   /// Private numbers a client keeps between steps. They start at 0, unless Start changes that.
   virtual std::size_t state_size() const = 0;
   virtual void Start(std::span<double> /*state*/) const {}
-  /// How many of them, the first ones, still mean something when the features are drawn anew.
+  /// How many of them, the first ones, stay meaningful when the features are drawn again.
   virtual std::size_t lasting_state() const { return state_size(); }
   /// The weights, experts() of them, with which a client in this state would mix its experts at a
   /// step. False, writing nothing, if clients have no weights of their own.
@@ -131,22 +132,22 @@ class Algorithm {
   }
 
   /// Changes a state at its start to one whose weights these are, but for rounding; nothing if
-  /// clients have no weights of their own, or nobody could tell (Server::MeanWeights).
+  /// clients have no weights of their own, or they are unknown (Server::MeanWeights).
   virtual void SetWeights(std::span<const double> /*weights*/, std::span<double> /*state*/) const {}
 
-  /// Masks begin anew: a client in this state sends nothing from here on that it has sent before,
+  /// Masks start again: a client in this state never again sends what it has sent before,
   /// counted or not.
   virtual void BeginEpoch(std::span<double> /*state*/) const {}
 
   /// How many of the samples it has learnt from last a client must be able to read again
   /// (SampleHistory); 0: none.
   virtual std::uint64_t kept_samples() const { return 0; }
-  /// The sums of so many clients' updates in one step are sure to fit into their numbers.
+  /// The sums of so many clients' updates in one step always fit into their numbers.
   virtual std::uint64_t most_clients() const;
   /// Throws BrokenRule unless what updates of the shape hold can be an answer to the broadcast, or,
   /// where they may be late, to an earlier one; as far as masks let it be seen.
   virtual void CheckContents(const Updates& /*updates*/, const Broadcast& /*broadcast*/) const {}
-  /// Why nobody can learn with this model any more, in a line; empty: they can.
+  /// Why clients can no longer learn with this model, in a line; empty: they can.
   virtual std::string TroubleOf(const Broadcast& /*broadcast*/) const { return {}; }
 
   virtual std::unique_ptr<Server> NewServer() const = 0;

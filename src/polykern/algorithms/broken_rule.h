@@ -10,7 +10,7 @@ namespace polykern {
 enum class Rule {
   kStep,     ///< it answers a step that is not open
   kTwice,    ///< its client has answered that step already
-  kClient,   ///< nobody knows its client
+  kClient,   ///< its client is unknown
   kLengths,  ///< its parts do not fit together
   kKernels,  ///< too many blocks, one twice, or one that does not exist
   kLosses,   ///< too few losses, or a negative one
@@ -19,7 +19,7 @@ enum class Rule {
   kCounts,   ///< counts of samples that cannot be
   kSums,     ///< sums that no samples have, or not those that were asked for
   kEnded,    ///< there are no more steps
-  kMessage,  ///< it is no update at all
+  kMessage,  ///< it is not an update at all
 };
 
 /// An update was refused; `rule` says for programs what the text says for people.

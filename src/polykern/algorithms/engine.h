@@ -28,8 +28,8 @@ struct LearntSamples {
 
 /// What clients have learnt from so far, the sample of this step included: algorithms that send
 /// sums read it again when a kernel's turn comes. A client's samples are numbered from 0 in the
-/// order it learnt from them. Whoever runs clients keeps it: an agent in a buffer, the simulator
-/// by reading its stream again. Threads may read different clients at the same time.
+/// order it learnt from them. The caller that runs clients keeps it: an agent in a buffer, the
+/// simulator by reading its stream again. Threads may read different clients at the same time.
 class SampleHistory {
  public:
   virtual ~SampleHistory() = default;
@@ -119,8 +119,8 @@ auto MatrixRow(Numbers& matrix, std::size_t r, std::size_t columns) {
   return std::span(matrix).subspan(r * columns, columns);
 }
 
-/// What takes cohorts of clients through their steps. Whoever runs clients (the simulation, an
-/// agent, Python) is given one and does not know what is behind it. An engine reads an algorithm's
+/// What takes cohorts of clients through their steps. Callers that run clients (the simulation, an
+/// agent, Python) are given one and do not know what is behind it. An engine reads an algorithm's
 /// name and definition, and needs nothing else of it. Immutable: threads may share it.
 class Engine {
  public:
@@ -130,7 +130,7 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual std::string_view name() const = 0;
-  /// Clients that go well through a step together.
+  /// Clients in a cohort that suits this engine.
   virtual std::size_t cohort_size() const = 0;
   /// The client half of an algorithm, for one thread. The algorithm must outlive it. Throws Error
   /// for an algorithm that the engine does not have.

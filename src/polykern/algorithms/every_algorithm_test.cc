@@ -72,7 +72,7 @@ TEST_P(EveryAlgorithm, HasTheSameBitsForAnyCohortsOrderAndInboxes) {
   }
 }
 
-TEST_P(EveryAlgorithm, GoesOnWithTheSameBitsAfterAStop) {
+TEST_P(EveryAlgorithm, ResumesWithTheSameBitsAfterAStop) {
   const auto algorithm = Make();
   twin::Federation whole(*algorithm);
   twin::Federation again(*algorithm);
@@ -146,7 +146,7 @@ TEST_P(EveryAlgorithm, KeepsToItsBudgetAndUsesIt) {
   }
 }
 
-TEST_P(EveryAlgorithm, HasAnEmptyStepOfNobody) {
+TEST_P(EveryAlgorithm, HasAnEmptyStepWithoutClients) {
   const auto algorithm = Make();
   twin::Federation federation(*algorithm);
   twin::Step nobody = twin::DrawSteps(1)[0];

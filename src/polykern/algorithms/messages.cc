@@ -125,7 +125,7 @@ void CheckCounts(const ModelShape& shape, const Updates& updates, std::size_t c)
     numbers += shape.sums[updates.blocks[at]];
     if (updates.samples[at] == 0) {
       Reject(updates, c, Rule::kCounts,
-             "sum " + std::to_string(updates.blocks[at]) + " is one of no samples");
+             "sum " + std::to_string(updates.blocks[at]) + " has no samples");
     }
   }
   if (numbers <= shape.most_sum_numbers) return;

@@ -10,7 +10,7 @@
 namespace polykern {
 
 /// Integers modulo 2^bits, each a multiple of a unit: what updates hold in place of floats where
-/// nobody is to see more than sums.
+/// only sums may be seen.
 struct Ring {
   unsigned bits = 0;  ///< 32 or 64; 0: there is no ring, updates hold floats
   double unit = 0;    ///< what 1 stands for
@@ -73,7 +73,7 @@ struct Broadcast {
 /// Samples that a client has learnt from, in numbers that it does not hide.
 struct SampleCount {
   std::uint64_t samples = 0;
-  /// What somebody who wants to know them would have to find out: for each sample its label and
+  /// The unknowns an attacker would have to solve for: for each sample its label and
   /// its inputs, of sparse ones where they are and what they are.
   std::uint64_t unknowns = 0;
 

@@ -22,7 +22,7 @@ std::string OptionText(const OptionDeclaration& option, const AlgorithmOptions& 
 /// What an option may be that has names for its values; nothing for any other.
 std::vector<std::string> OptionChoices(const OptionDeclaration& option);
 
-/// "'x' is not a number": what is wrong with a text that somebody typed for the option; "":
+/// "'x' is not a number": what is wrong with a text typed for the option; "":
 /// nothing. Whole numbers must not be below their range.
 std::string OptionComplaint(const OptionDeclaration& option, std::string_view text);
 

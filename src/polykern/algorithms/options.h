@@ -128,20 +128,21 @@ struct OptionDeclaration {
                                  ///< option: how it was before there was one. Never changes.
   std::string_view users = {};   ///< the algorithms that use it, with blanks between; "": all
   OptionRange range = {};        ///< of numbers
-  std::string_view zero = {};    ///< what 0 is called, which nobody may type; "": it is a number
-                                 ///< like others. Of a double that lies above 0 otherwise.
-  std::string_view help = {};    ///< one line, without the algorithms
-  std::string_view unset = {};   ///< what no value means, where the field may have none
-  std::string_view label = {};   ///< what a report calls it; "": by its key
-  std::uint32_t since = 2;       ///< the version of the protocol that brought it: a new option
-                                 ///< raises kProtocolVersion (net/wire.h) and has that one
+  std::string_view zero = {};  ///< what 0 is called, which cannot be typed as 0; "": it is a number
+                               ///< like others. Of a double that lies above 0 otherwise.
+  std::string_view help = {};  ///< one line, without the algorithms
+  std::string_view unset = {};  ///< what no value means, where the field may have none
+  std::string_view label = {};  ///< what a report calls it; "": by its key
+  std::uint32_t since = 2;      ///< the version of the protocol that brought it: a new option
+                                ///< raises kProtocolVersion (net/wire.h) and has that one
 };
 
 /// True if the algorithm of that name uses the option.
 bool UsesOption(std::string_view algorithm, const OptionDeclaration& option);
 
-/// `forgetting` of a client that chooses by itself how fast to forget; its text is "auto". Whoever
-/// wants that as a default sets it here or in his own AlgorithmOptions; the absent value stays 1.
+/// `forgetting` of a client that chooses itself how fast to forget; its text is "auto". A client
+/// that wants that as a default sets it here or in his own AlgorithmOptions; the absent value
+/// stays 1.
 inline constexpr double kAutoForgetting = 0;
 /// What the server's regressions forget by: the number given, with auto the federation's own.
 double ServerForgetting(const AlgorithmOptions& options);
@@ -249,7 +250,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .field = &AlgorithmOptions::loss,
      .absent = "squared",
      .users = users::kAnyLoss,
-     .help = "what a prediction costs"},
+     .help = "loss of a prediction"},
     {.key = "huber_delta",
      .field = &AlgorithmOptions::huber_delta,
      .absent = "0.1",
@@ -302,8 +303,8 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .users = users::kRegressions,
      .range = {.low = 0, .high = 1, .low_open = true},
      .zero = "auto",
-     .help = "what a step leaves of the samples before it, in (0, 1]; auto: each client finds out, "
-             "and knows its last label"},
+     .help = "weight that each step leaves to the samples before it, in (0, 1]; auto: "
+             "each client finds its own, and uses its last label"},
     {.key = "refresh",
      .field = &AlgorithmOptions::refresh,
      .absent = "0.02",
@@ -337,7 +338,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .absent = "2048",
      .users = "pof-gram",
      .range = {.low = 1, .high = 1 << 30},
-     .help = "KiB, most that a client's samples may take until all sums have them",
+     .help = "KiB, memory limit of a client's samples that wait to be in all sums",
      .since = 4},
     {.key = "least_clients",
      .field = &AlgorithmOptions::least_clients,
@@ -351,9 +352,9 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .field = &AlgorithmOptions::masking,
      .absent = "none",
      .users = "pof-gram",
-     .help = "none, or helper: the server sees nothing but sums of many clients, with the help of "
-             "a second process that sees no data; pairwise: sums of all clients, who are named "
-             "and must all be there",
+     .help = "none, or helper: the server sees only sums of many clients, with the help of a "
+             "second process that sees no "
+             "data; pairwise: sums of all clients, which are named and must all be connected",
      .since = 5},
     {.key = "epsilon",
      .field = &AlgorithmOptions::epsilon,
@@ -361,30 +362,29 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .users = "pof-gram",
      .range = {.low = 0, .low_open = true},
      .zero = "none",
-     .help =
-         "differential privacy of every row: noise in the sums hides whether it is there; none: "
-         "no noise",
+     .help = "differential privacy of every row: noise in the sums hides "
+             "whether they include it; none: no noise",
      .since = 5},
     {.key = "delta",
      .field = &AlgorithmOptions::delta,
      .absent = "1e-06",
      .users = "pof-gram",
      .range = {.low = 0, .high = 1, .low_open = true, .high_open = true},
-     .help = "of differential privacy: how likely it may fail",
+     .help = "differential privacy: the probability with which it may fail",
      .since = 5},
     {.key = "releases",
      .field = &AlgorithmOptions::releases,
      .absent = "64",
      .users = "pof-gram",
      .range = {.low = 1, .high = 4096},
-     .help = "with noise: noisy sums that are ever released, at growing intervals",
+     .help = "with noise: number of noisy sums released in all, at growing intervals",
      .since = 5},
     {.key = "server_memory",
      .field = &AlgorithmOptions::server_memory,
      .absent = "4096",
      .users = "pof-newton",
      .range = kAtLeastOne,
-     .help = "MiB, most that the server's regressions may take"},
+     .help = "MiB, memory limit of the server's regressions"},
     {.key = "experts",
      .field = &AlgorithmOptions::experts,
      .absent = "federated,local",
@@ -403,7 +403,7 @@ inline constexpr OptionDeclaration kAlgorithmOptions[] = {
      .field = &AlgorithmOptions::local_memory,
      .users = users::kRegressions,
      .range = {.low = 1, .high = 1 << 30},
-     .help = "KiB, most that a client's private experts may take",
+     .help = "KiB, memory limit of a client's private experts",
      .unset = "128; local-rls: 512"},
 };
 
@@ -420,7 +420,7 @@ struct Problem {
   std::size_t dimension = 0;  ///< d
   std::size_t horizon = 0;    ///< T, for rates of 1 / sqrt(T)
   std::uint64_t seed = 0;     ///< of the features and of the clients' draws
-  std::size_t clients = 0;    ///< that are expected in the first step; 0: nobody knows
+  std::size_t clients = 0;    ///< that are expected in the first step; 0: unknown
   std::size_t ahead = 1;      ///< a label is known before the ahead-th next prediction is made
   bool unit_labels = false;   ///< labels are sure to be in [0, 1], so bounds on updates follow
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -177,7 +178,7 @@ TEST(CheckOptions, CountsTheLossesAndNamesTheAlgorithm) {
   EXPECT_THROW(check(), Error);
 }
 
-TEST(CheckOptions, AllowsAnyFeaturesToWhoeverSendsNothing) {
+TEST(CheckOptions, AllowsAnyFeaturesToAlgorithmsThatSendNothing) {
   AlgorithmOptions options;
   options.budget = 1;
   options.features = 1000;
@@ -260,6 +261,20 @@ TEST(Rate, FallsWithTheRootOfTheStepIfItIsToldSo) {
 TEST(ResolveRate, TakesAnUnsetRateFromTheHorizon) {
   EXPECT_DOUBLE_EQ(ResolveRate({}, {1, 400, 0}), 0.05);
   EXPECT_EQ(ResolveRate(0.3, {1, 400, 0}), 0.3);
+}
+
+TEST(AlgorithmOptionsHelp, IsOnePhraseOnOneLine) {
+  for (const OptionDeclaration& option : kAlgorithmOptions) {
+    SCOPED_TRACE(option.key);
+    EXPECT_FALSE(option.help.empty());
+    EXPECT_LE(option.help.size(), 200U);
+    EXPECT_FALSE(option.help.ends_with('.'));
+    EXPECT_EQ(option.help.find('\n'), std::string_view::npos);
+    EXPECT_EQ(option.help.find("  "), std::string_view::npos);
+    for (const OptionDeclaration& other : kAlgorithmOptions) {
+      EXPECT_TRUE(&other == &option || other.help != option.help) << other.key;
+    }
+  }
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::size_t NewtonLocalExperts(const AlgorithmOptions& options) {
   return std::min(options.local_kernels, options.kernels);
 }
 
-/// With noise the federated expert knows less: more private ones make up for it.
+/// With noise the federated expert knows less: more private ones compensate.
 std::size_t GramLocalExperts(const AlgorithmOptions& options) {
   if (options.experts == Experts::kFederated) return 0;
   return options.local_kernels * (options.epsilon > 0 ? 3 : 1);
@@ -79,7 +79,7 @@ std::vector<Kernel> SomeGaussians(std::size_t count, std::size_t last) {
 }
 
 /// pof-gram's bandwidths: with several sizes for each, few are enough. Wider ones than 5 help
-/// nobody here: labels have an intercept.
+/// none here: labels have an intercept.
 constexpr std::size_t kGramKernels = 4;
 constexpr std::size_t kGramWidest = 34;       // sigma = 5.25
 constexpr std::size_t kGramWidestLocal = 38;  // sigma = 11
@@ -109,7 +109,7 @@ std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
 void CheckGram(const AlgorithmOptions& options) {
   if (options.masking == Masking::kPairwise && options.epsilon > 0) {
     throw Error(OptionName("epsilon") + " does not go with " + OptionName("masking", "pairwise") +
-                ": nobody is there to add the noise before the server sees the sum; use " +
+                ": no other process adds the noise before the server sees the sum; use " +
                 OptionName("masking", "helper"));
   }
   if (GramFeatures(options) > 0) return;
@@ -181,7 +181,7 @@ std::vector<Kernel> Gaussians(std::initializer_list<double> bandwidths) {
 
 // What a server sees of each client.
 constexpr std::string_view kEachUpdate = "each update, from which its sample can be computed";
-constexpr std::string_view kNothing = "nothing but when it takes part";
+constexpr std::string_view kNothing = "only when it takes part";
 
 // clang-format off: an algorithm is a paragraph.
 constexpr Entry kEntries[] = {

@@ -10,7 +10,7 @@
 
 namespace polykern {
 
-/// Options of the algorithms as somebody types them, where a number may be a list: "0.1,0.2". Every
+/// Options of the algorithms as a user types them, where a number may be a list: "0.1,0.2". Every
 /// value makes settings of its own, and two lists make the product of both. "1,pof-newton=5" gives
 /// one algorithm other values than the rest. A plain value; threads may share a constant one.
 class Sweep {
@@ -31,7 +31,7 @@ class Sweep {
 
  private:
   struct Value {
-    std::string algorithm = {};  // "": whoever has none of its own
+    std::string algorithm = {};  // "": every algorithm without its own
     std::string text = {};
   };
   friend std::string SweepComplaint(const OptionDeclaration& option, std::string_view text);
@@ -43,7 +43,7 @@ class Sweep {
   std::map<std::string, std::vector<Value>, std::less<>> values_;
 };
 
-/// What is wrong with such a text; "": nothing. An option that is no number takes no list.
+/// What is wrong with such a text; "": nothing. An option that is not a number takes no list.
 std::string SweepComplaint(const OptionDeclaration& option, std::string_view text);
 
 }  // namespace polykern

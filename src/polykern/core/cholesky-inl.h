@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "polykern/core/clean_uppers-inl.h"
 #include "polykern/core/panels-inl.h"
 
 #if defined(POLYKERN_CORE_CHOLESKY_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -190,6 +191,7 @@ bool Factorize(const Source& source, std::size_t size, double ridge, double* fac
 /// U x = y, eight rows at a time from the last up.
 void SubstituteBack(double* factor, std::size_t size, const double* inverse, const double* y,
                     double* x) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   for (std::size_t row = size; row > 0;) {
     row -= kRows;

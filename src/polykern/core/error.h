@@ -7,7 +7,7 @@
 namespace polykern {
 
 /// An option in the text of an Error, by its key: "learning_rate". A library does not know how its
-/// user spells options, so the text marks the key, and whoever shows it chooses a spelling.
+/// user spells options, so the text marks the key, and the caller that shows it chooses a spelling.
 /// `value`: one that the option has or should get; empty: none.
 std::string OptionName(std::string_view key, std::string_view value = {});
 

@@ -10,7 +10,7 @@
 namespace polykern {
 namespace {
 
-TEST(AnError, NamesOptionsInTheSpellingOfWhoeverShowsIt) {
+TEST(AnError, NamesOptionsInTheSpellingOfItsCaller) {
   const Error error(OptionName("learning_rate") + " is 0; raise it, or add " +
                     OptionName("schedule", "anytime"));
   EXPECT_STREQ(error.what(), "learning_rate is 0; raise it, or add schedule=anytime");

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/clean_uppers-inl.h"
 #include "polykern/core/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,6 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// True if all |values[i]| <= limit; false if one is NaN.
 bool Within(const float* values, std::size_t count, float limit) {
+  const CleanUppers at_the_end;
   const hn::CappedTag<float, 16> tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto most = hn::Set(tag, limit);
@@ -67,6 +69,7 @@ void AddTerms(const float* HWY_RESTRICT values, std::size_t count,
 /// Row which[r] of the sums += round(row r of values / kUnit).
 void AddRounded(const float* values, std::span<const std::uint32_t> which, std::size_t width,
                 std::int64_t* all_sums) {
+  const CleanUppers at_the_end;
   auto* sums = reinterpret_cast<std::uint64_t*>(all_sums);  // the same type but for the sign
   for (std::size_t r = 0; r < which.size();) {
     // Neighbouring rows that go to neighbouring rows are one long row.

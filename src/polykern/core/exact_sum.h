@@ -12,7 +12,7 @@ namespace polykern {
 /// Sums of float vectors with the same bits in any order: each number is rounded once to a multiple
 /// of 2^-30 and added as a 64-bit integer, which is associative. Sums made apart (by threads, by
 /// processes) are merged by adding. Exact up to kMaxTerms terms of size 512;
-/// whoever adds more must refuse them.
+/// the caller must refuse more.
 /// One thread at a time.
 class ExactSum {
  public:

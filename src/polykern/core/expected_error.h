@@ -16,7 +16,7 @@ namespace polykern {
 /// came true: trust has to be earned, and where nothing can be known a stays near 0.
 ///
 /// A plain value; one thread at a time. The constants were chosen on streams that no test judges:
-/// docs/result.md.
+/// docs/use/predictions.md.
 class ExpectedError {
  public:
   static constexpr double kStep = 0.15;        ///< of w

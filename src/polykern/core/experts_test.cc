@@ -199,7 +199,7 @@ TEST(AdaHedge, WeightsDoNotDependOnTheScaleOfTheLosses) {
   }
 }
 
-TEST(AdaHedge, GoesOnFromASavedGap) {
+TEST(AdaHedge, ResumesFromASavedGap) {
   Play play(2);
   play.ada.Weights(play.losses, play.weights);
   play.Step({0.25, 1});

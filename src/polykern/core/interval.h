@@ -35,7 +35,7 @@ class IntervalTracker {
   std::optional<Interval> Around(double prediction, std::span<const float> x) const;
 
   /// The label of such a prediction has come. `told` is what Around gave for it, perhaps a while
-  /// ago; none: nobody was told an interval.
+  /// ago; none: no interval was given.
   void Take(double label, double prediction, std::span<const float> x,
             const std::optional<Interval>& told);
 

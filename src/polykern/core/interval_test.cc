@@ -165,7 +165,7 @@ TEST(Interval, RefusesACoverageThatNoIntervalHas) {
   }
 }
 
-TEST(IntervalTracker, GoesOnWithTheSameBitsFromWhatWasSaved) {
+TEST(IntervalTracker, ResumesWithTheSameBitsFromWhatWasSaved) {
   const std::vector<double> errors = Errors(50, [](double) { return 1; });
   const std::vector<float> x = {0.5F};
   const auto take = [&](IntervalTracker& tracker, std::size_t i) {

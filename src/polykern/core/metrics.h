@@ -36,7 +36,7 @@ struct ClientReport {
   /// As squared_error, of the better naive guess (NaiveScore); 0: it is not told.
   double naive_error = 0;
 
-  /// 1 - squared_error / naive_error: 0 is no better than a guess, 1 is without error. None: it is
+  /// 1 - squared_error / naive_error: 0 is as bad as a guess, 1 is without error. None: it is
   /// not known.
   std::optional<double> skill() const {
     if (!(naive_error > 0)) return {};

@@ -111,7 +111,7 @@ TEST(Scoreboard, RemembersThatOneLossLeftTheUnitRange) {
   }
 }
 
-TEST(Scoreboard, GoesOnFromWhatWasSaved) {
+TEST(Scoreboard, ResumesFromWhatWasSaved) {
   Scoreboard board(2, 2);
   board.Record(0, 0.25, 2, std::array{0.125, 0.75});
   board.Record(1, 0.5, 0.5, std::array{0.25, 0.125});

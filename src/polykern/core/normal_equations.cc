@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include "polykern/core/cholesky-inl.h"
+#include "polykern/core/clean_uppers-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
@@ -69,6 +70,7 @@ HWY_INLINE void AddStrip(const double* left, const double* right, std::size_t st
 /// row = factor z and, after zeros up to a multiple of eight, y, in multiples of 2^-22: adding 1.5
 /// * 2^30 leaves no bit below.
 void RoundSample(const float* z, std::size_t count, double factor, double y, double* row) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const hn::Rebind<float, Doubles> floats;
   const Vec magic = hn::Set(tag, kRoundingMagic);
@@ -134,6 +136,7 @@ struct Sums {
 
 void AddSamples(const double* samples, std::size_t count, std::size_t size, double keep,
                 double* matrix, double* b) {
+  const CleanUppers at_the_end;
   const Sums sums = {samples, count, size, keep, matrix, b};
   for (std::size_t first = 0; first < size;) {
     const Columns panel(size, first);
@@ -154,6 +157,7 @@ void AddSamples(const double* samples, std::size_t count, std::size_t size, doub
 bool AddAndFactorize(const double* samples, std::size_t count, std::size_t size, double keep,
                      double ridge, double* matrix, double* b, double* factor, double* inverse,
                      double* y) {
+  const CleanUppers at_the_end;
   const Sums sums = {samples, count, size, keep, matrix, b};
   return Factorize(sums, size, ridge, factor, inverse, y);
 }

@@ -181,7 +181,7 @@ TEST(NormalEquations, HaveTheSameBitsOnEveryMachineWithFusedMultiplyAdd) {
       FusedTargets());
 }
 
-TEST(NormalEquations, GoOnWithTheSameBitsAfterSavingAndLoading) {
+TEST(NormalEquations, ResumeWithTheSameBitsAfterSavingAndLoading) {
   const auto first = Rounded(SomeSamples(50, 18));
   const auto second = Rounded(SomeSamples(51, 18));
   NormalEquations equations(18);

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/clean_uppers-inl.h"
 #include "polykern/core/feature_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -304,6 +305,7 @@ class Evaluation {
 };
 
 void Evaluate(const PackedKernels& packed, const FeatureJob& job, FeatureScratch& scratch) {
+  const CleanUppers at_the_end;
   Evaluation(packed, job, scratch).Run();
 }
 

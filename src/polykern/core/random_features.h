@@ -28,7 +28,7 @@ struct FeatureJob {
   std::span<const float> x;      ///< clients x dimension
   std::span<const float> theta;  ///< kernels x 2D: sines first, then cosines, as in (6)
   /// Client c wants the features of the kernels wanted[first[c]] .. wanted[first[c + 1] - 1], which
-  /// must be distinct. Both empty: nobody wants any.
+  /// must be distinct. Both empty: none are wanted.
   std::span<const std::size_t> first;
   std::span<const std::uint32_t> wanted;
   std::span<float> f;  ///< out: clients x kernels, f_i = theta_i . z_i(x)

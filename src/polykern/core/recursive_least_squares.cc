@@ -9,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/clean_uppers-inl.h"
 #include "polykern/core/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,6 +68,7 @@ HWY_INLINE void GainOf(Tag tag, const double* HWY_RESTRICT p, const double* HWY_
   }
 }
 void Gain(const double* p, const double* z, std::size_t width, double* g) {
+  const CleanUppers at_the_end;
   if (width >= hn::Lanes(Doubles())) {
     GainOf(Doubles(), p, z, width, g);
   } else {
@@ -77,6 +79,7 @@ void Gain(const double* p, const double* z, std::size_t width, double* g) {
 /// P = (P - g g' / divisor) / forgetting. g_i g_j comes first, so P stays symmetric to the last
 /// bit: with forgetting, what is not symmetric would grow.
 void Shrink(const double* g, std::size_t width, double divisor, double forgetting, double* p) {
+  const CleanUppers at_the_end;
   const double by = -1 / (divisor * forgetting);
   for (std::size_t i = 0; i < width; ++i) {
     AddScaled(by, g[i], g, 1 / forgetting, p + i * width, width);

@@ -66,7 +66,7 @@ HWY_NOINLINE void SinCosLarge(D d, V angle, V& sine, V& cosine) {
   hn::Store(sine, d, s);
   hn::Store(cosine, d, c);
   for (size_t lane = 0; lane < hn::Lanes(d); ++lane) {
-    if (std::abs(a[lane]) <= kLargeAngle) continue;  // NaN goes on and stays NaN
+    if (std::abs(a[lane]) <= kLargeAngle) continue;  // NaN continues and stays NaN
     s[lane] = static_cast<float>(std::sin(static_cast<double>(a[lane])));
     c[lane] = static_cast<float>(std::cos(static_cast<double>(a[lane])));
   }

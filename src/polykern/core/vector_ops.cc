@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "polykern/core/clean_uppers-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polykern {
 namespace HWY_NAMESPACE {
@@ -87,7 +89,7 @@ HWY_INLINE void Map(const double* in, double* out, std::size_t count, const Chan
   }
 }
 
-/// exp(x) for x <= 0. Below -708 it is no normal number; 0 is as good, and needs no slow
+/// exp(x) for x <= 0. Below -708 it is not a normal number; 0 is as good, and needs no slow
 /// arithmetic.
 HWY_INLINE hn::Vec<Doubles> ExpOrZero(hn::Vec<Doubles> x) {
   const auto least = hn::Set(Doubles(), -708.0);
@@ -95,10 +97,12 @@ HWY_INLINE hn::Vec<Doubles> ExpOrZero(hn::Vec<Doubles> x) {
 }
 
 void ExpLoop(double* values, std::size_t count) {
+  const CleanUppers at_the_end;
   Map(values, values, count, [](hn::Vec<Doubles> x) { return ExpOrZero(x); });
 }
 
 double SumLoop(const double* values, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   return SumInOrder(
       count, [&](std::size_t i) { return hn::LoadU(tag, values + i); },
@@ -106,6 +110,7 @@ double SumLoop(const double* values, std::size_t count) {
 }
 
 double LeastLoop(const double* values, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const std::size_t lanes = hn::Lanes(tag);
   double least = values[0];
@@ -120,6 +125,7 @@ double LeastLoop(const double* values, std::size_t count) {
 }
 
 void SoftMinLoop(const double* losses, double rate, double* weights, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const auto best = hn::Set(tag, LeastLoop(losses, count));
   const auto by = hn::Set(tag, -rate);
@@ -133,6 +139,7 @@ void SoftMinLoop(const double* losses, double rate, double* weights, std::size_t
 }
 
 double AddLoop(const double* added, double* sums, std::size_t count, bool& unit) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto one = hn::Set(tag, 1.0);
@@ -159,6 +166,7 @@ double AddLoop(const double* added, double* sums, std::size_t count, bool& unit)
 
 void AddScaledLoop(const double* added, double factor, double* values, double* sums,
                    std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const std::size_t lanes = hn::Lanes(tag);
   const auto by = hn::Set(tag, factor);
@@ -176,6 +184,7 @@ void AddScaledLoop(const double* added, double factor, double* values, double* s
 }
 
 double DotLoop(const double* a, const float* b, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const Halves half;
   return SumInOrder(
@@ -187,6 +196,7 @@ double DotLoop(const double* a, const float* b, std::size_t count) {
 }
 
 double SquaresLoop(const float* a, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const Halves half;
   return SumInOrder(
@@ -199,6 +209,7 @@ double SquaresLoop(const float* a, std::size_t count) {
 }
 
 double DoubleSquaresLoop(const double* a, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   return SumInOrder(
       count,
@@ -210,6 +221,7 @@ double DoubleSquaresLoop(const double* a, std::size_t count) {
 }
 
 void ScaleAndAddLoop(double* a, double keep, double factor, const float* b, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const Halves half;
   const std::size_t lanes = hn::Lanes(tag);
@@ -245,6 +257,7 @@ HWY_INLINE void ScaleAndAddRow(float own, float other, const float* HWY_RESTRICT
 
 void ScaledRowsLoop(const float* HWY_RESTRICT factors, const ScaledRows& added, std::size_t width,
                     float* HWY_RESTRICT values) {
+  const CleanUppers at_the_end;
   const float* HWY_RESTRICT others = added.factors.data();
   const std::uint32_t* HWY_RESTRICT rows = added.rows.data();
   const float* HWY_RESTRICT matrix = added.matrix.data();
@@ -263,6 +276,7 @@ void ScaledRowsLoop(const float* HWY_RESTRICT factors, const ScaledRows& added, 
 }
 
 void SubtractLoop(const std::int64_t* sums, double factor, double* values, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const hn::RebindToSigned<Doubles> integers;
   const std::size_t lanes = hn::Lanes(tag);
@@ -276,6 +290,7 @@ void SubtractLoop(const std::int64_t* sums, double factor, double* values, std::
 }
 
 void FloatLoop(const double* values, float* rounded, std::size_t count) {
+  const CleanUppers at_the_end;
   const Doubles tag;
   const Halves half;
   const std::size_t lanes = hn::Lanes(tag);

@@ -145,7 +145,7 @@ const char* RowScanner::ScanQuoted(const char* from, Cell& cell) {
     p = std::find(p, end, '"');
     if (p == end) {
       throw Error(std::string(path_) + ", line " + std::to_string(next_line_) +
-                  ": a quote is opened and never closed; close it or take it out");
+                  ": a quote is opened and never closed; close it or remove it");
     }
     if (p + 1 == end || p[1] != '"') break;
     cell.escaped = true;

@@ -289,7 +289,7 @@ TEST_F(Csv, SaysThatAFileIsMissing) {
             path + ": there is no such file; check the path");
 }
 
-TEST_F(Csv, SaysThatAFolderIsNoFile) {
+TEST_F(Csv, SaysThatAFolderIsNotAFile) {
   EXPECT_EQ(MessageOf([&] { OpenCsv(folder.path(), 0, HeaderLine::kAuto); }),
             folder.path() + ": this is a folder; name a file in it");
 }

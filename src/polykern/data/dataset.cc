@@ -26,7 +26,7 @@ void CheckRoles(const DatasetOptions& options) {
     }
     if (Contains(options.features, column)) {
       throw Error("column " + Quoted(column) + " is both an input and the " + role +
-                  "; take it out of the inputs");
+                  "; remove it from the inputs");
     }
   };
   check("site", options.site);
@@ -34,7 +34,7 @@ void CheckRoles(const DatasetOptions& options) {
   if (Contains(options.time, options.target)) check("time", options.target);
   if (Contains(options.features, options.target) || Contains(options.categorical, options.target)) {
     throw Error("column " + Quoted(options.target) +
-                " is both the target and an input; take it out of the inputs");
+                " is both the target and an input; remove it from the inputs");
   }
   for (const std::string& name : options.features) {
     if (std::ranges::count(options.features, name) > 1) {

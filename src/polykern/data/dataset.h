@@ -16,9 +16,9 @@ namespace polykern {
 
 /// Whose a row is if no column says so.
 enum class RowOwners : std::uint8_t {
-  kNobody,  ///< that is decided later
-  kSites,   ///< every site is a client
-  kRuns,    ///< every client has a run of neighbouring rows, as many as the others or one more
+  kUndecided,  ///< decided later
+  kSites,      ///< every site is a client
+  kRuns,       ///< every client has a run of neighbouring rows, as many as the others or one more
 };
 
 /// Which columns mean what, and how they are read and scaled.
@@ -27,10 +27,10 @@ struct DatasetOptions {
   std::string target = {};  ///< the column to predict; must be given
   std::string site = {};    ///< the column that groups rows; empty: see site_per_file
   std::string client = {};  ///< the column that says whose row it is; empty: see owners
-  RowOwners owners = RowOwners::kNobody;  ///< whose rows they are without a client column
-  std::size_t runs = 1;                   ///< kRuns: how many clients
-  std::vector<std::string> time = {};     ///< see ColumnChoice; empty: the order of the file
-  DerivedInputs derived = {};             ///< inputs made of labels and times; needs owners
+  RowOwners owners = RowOwners::kUndecided;  ///< whose rows they are without a client column
+  std::size_t runs = 1;                      ///< kRuns: how many clients
+  std::vector<std::string> time = {};        ///< see ColumnChoice; empty: the order of the file
+  DerivedInputs derived = {};                ///< inputs made of labels and times; needs owners
   /// The inputs, in this order; empty: every other column of numbers, in the order of the file.
   std::vector<std::string> features = {};
   std::vector<std::string> exclude = {};      ///< no inputs, although they hold numbers

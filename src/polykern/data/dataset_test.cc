@@ -246,9 +246,9 @@ TEST_F(DatasetTest, SaysOfTheClientColumnWhatItSaysOfTheSite) {
   EXPECT_EQ(Complaint({.target = "no2", .client = "no2"}),
             "column \"no2\" is both the target and the client; choose another client");
   EXPECT_EQ(Complaint({.target = "no2", .client = "temp", .features = {"temp"}}),
-            "column \"temp\" is both an input and the client; take it out of the inputs");
+            "column \"temp\" is both an input and the client; remove it from the inputs");
   EXPECT_EQ(Complaint({.target = "wd", .categorical = {"wd"}}),
-            "column \"wd\" is both the target and an input; take it out of the inputs");
+            "column \"wd\" is both the target and an input; remove it from the inputs");
 }
 
 TEST_F(DatasetTest, NamesTheFileOfAScaleThatCannotBeFound) {

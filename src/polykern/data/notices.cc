@@ -112,7 +112,8 @@ std::vector<std::string> NoticeColumns(const Table& table, std::span<const std::
 
 std::string NoticeClients(const RowOrder& order, const std::string& column) {
   if (order.clients() < 2 || order.rows.size() != order.clients()) return "";
-  return "column " + Quoted(column) + " has another value in every row, so every client has one " +
+  return "column " + Quoted(column) +
+         " has a different value in every row, so every client has one " +
          "row and learns nothing; name another column";
 }
 

@@ -82,7 +82,7 @@ TEST(Notices, SayWhichColumnsAreConstant) {
 TEST(Notices, SayThatEveryClientHasOneRow) {
   const std::vector<std::uint32_t> each = {0, 1, 2};
   EXPECT_THAT(NoticeClients(OrderRows(each, 3, {}), "who"),
-              HasSubstr("column \"who\" has another"));
+              HasSubstr("column \"who\" has a different value"));
   const std::vector<std::uint32_t> two = {0, 1, 1};
   EXPECT_EQ(NoticeClients(OrderRows(two, 2, {}), "who"), "");
 }

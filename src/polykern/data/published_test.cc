@@ -85,8 +85,7 @@ TEST(Published, SaysWhatIsWrongWithoutTheNameOfTheFile) {
   EXPECT_EQ(detail("1,2\n3\n"),
             "line 2: 2 cells expected, 1 found; correct the line, or check the delimiter and the "
             "quotes");
-  EXPECT_EQ(detail("1,\"2\n"),
-            "line 1: a quote is opened and never closed; close it or take it out");
+  EXPECT_EQ(detail("1,\"2\n"), "line 1: a quote is opened and never closed; close it or remove it");
   EXPECT_EQ(detail(" \n"), "the file is empty; give one with a line of column names and rows");
   EXPECT_EQ(detail("1;2\n3;4\n"), "1 columns, not 2");  // commas alone divide
   EXPECT_EQ(detail("1,2\n"), "its SHA-256 is not known, so only its shape was checked");

@@ -35,7 +35,7 @@ void CheckDeclared(const DeclaredRange& declared) {
               "]; its low end must be below its high end, and both finite");
 }
 
-/// A scanned range so wide that its width is no number cannot be scaled by.
+/// A scanned range so wide that its width is not a number cannot be scaled by.
 void CheckWidth(const Range& range, const std::string& column) {
   if (range.low > range.high || std::isfinite(range.high - range.low)) return;
   throw Error("column " + Quoted(column) + " goes from " + Number(range.low) + " to " +

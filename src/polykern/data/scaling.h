@@ -57,7 +57,7 @@ struct Scale {
   bool ClipsLabel(double raw) const;
   /// From a scaled label, or a prediction of one, back to the user's unit. Never clips.
   double UnscaleLabel(double scaled) const;
-  /// The same for whoever acts on a prediction: no label is outside the range, so it is clipped.
+  /// The same for users of a prediction: no label is outside the range, so it is clipped.
   double ToldLabel(double scaled) const;
 };
 

@@ -240,7 +240,7 @@ TEST(Scaling, SaysWhatElseARangeCouldBeDeclaredFor) {
             "scaling=range");
 }
 
-TEST(Scaling, RefusesAScannedRangeWhoseWidthIsNoNumber) {
+TEST(Scaling, RefusesAScannedRangeWhoseWidthIsNotANumber) {
   EXPECT_EQ(MessageOf([] {
               Fit({.kind = Scaling::kRange}, {{0, -1e308}, {1, 1.5e308}}, {1, 2});
             }),

@@ -100,7 +100,7 @@ Scan ScanFiles(const std::vector<std::string>& paths, char delimiter, char decim
   if (paths.empty()) throw Error("no file is given; name at least one CSV file");
   Scan scan = ScanAs(paths, delimiter, decimal == 0 ? '.' : decimal);
   if (decimal != 0 || scan.delimiter == ',') return scan;
-  // Numbers with points as well are texts to somebody who expects commas; so all must have them.
+  // Numbers with points as well are texts to a user who expects commas; so all must have them.
   const auto has_commas = [](const ColumnSummary& column) {
     return column.decimal_commas > 0 && column.decimal_commas == column.texts;
   };

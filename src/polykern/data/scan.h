@@ -32,7 +32,7 @@ struct ColumnSummary {
   std::size_t dates = 0;           ///< cells that ParseTime takes for a date
   std::size_t decimal_commas = 0;  ///< texts that are numbers if the comma is the decimal one
   std::string first_text_at = {};  ///< "FILE, line 7": where to look in a mixed column
-  /// Whether `run` would take it for an input if nobody says anything: its first value in the first
+  /// Whether `run` would take it for an input by default: its first value in the first
   /// file is a number.
   bool default_input = false;
 

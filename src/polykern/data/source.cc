@@ -121,7 +121,7 @@ std::string OrderChanges(const RowOrder& order) {
     return std::to_string(count) + (count == 1 ? " row" : " rows");
   };
   std::string text;
-  if (order.unsorted > 0) text += "; sorted, " + rows(order.unsorted) + " went back";
+  if (order.unsorted > 0) text += "; sorted, " + rows(order.unsorted) + " out of order";
   if (order.doubled > 0) {
     text += "; " + rows(order.doubled) + " left out because the client has one at that time";
   }

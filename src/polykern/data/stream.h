@@ -26,8 +26,8 @@ class Stream {
   virtual std::size_t steps() const = 0;
   virtual std::size_t dimension() const = 0;
 
-  /// The sample of a step is known, but for its label, so many steps less 1 before it: that is when
-  /// the label must be predicted.
+  /// The sample of a step is known, without its label, this number of steps
+  /// less 1 before it: then the label must be predicted.
   virtual std::size_t ahead() const { return 1; }
 
   /// Samples that a row of the data enters: its own, and as a past label those of later steps.
@@ -56,8 +56,8 @@ class Stream {
   }
 };
 
-/// Numbers in somebody else's memory, of either width and at any distance from each other. Nothing
-/// is copied; the memory must outlive this and stay as it is.
+/// Numbers in the caller's memory, of either width and at any distance from each other. Nothing is
+/// copied; the memory must outlive this and not change.
 struct ArrayView {
   const std::byte* data = nullptr;
   bool is_double = false;                   ///< doubles, otherwise floats; aligned

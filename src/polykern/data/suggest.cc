@@ -101,9 +101,10 @@ std::string GuessTarget(const Scan& scan, const std::vector<std::string>& taken)
   }
   if (!like.empty()) return like;
   if (last.empty()) {
-    throw Error(scan.paths.front() +
-                ": no column can be the target: none of numbers that vary "
-                "has values in most rows; correct the columns marked mixed, or add one");
+    throw Error(
+        scan.paths.front() +
+        ": no column can be the target: no numeric column "
+        "that varies has values in most rows; correct the columns marked mixed, or add one");
   }
   return last;
 }
@@ -133,13 +134,13 @@ std::vector<std::string> GuessTime(const Scan& scan) {
   return parts.size() < 3 ? std::vector<std::string>() : parts;
 }
 
-/// Somebody says that there is no such column.
+/// The user says that there is no such column.
 bool SaysNone(const Scan& scan, const std::string& name) {
   return name == kNoColumn &&
          std::ranges::find(scan.columns, name, &ColumnSummary::name) == scan.columns.end();
 }
 
-/// The columns that somebody has named, whatever for.
+/// The columns that the user has named, whatever for.
 std::vector<std::string> NamedColumns(const SourceOptions& options) {
   std::vector<std::string> names;
   for (const std::string& name : {options.target, options.site, options.client}) {
@@ -153,7 +154,7 @@ std::vector<std::string> NamedColumns(const SourceOptions& options) {
 }
 
 /// Every named column must exist, and be named for one thing; site and client may be the same, and
-/// a site that is the target is no site.
+/// a site that is the target is not a site.
 void CheckKnown(const Scan& scan, SourceOptions known) {
   if (SaysNone(scan, known.client)) known.client.clear();
   if (known.time.size() == 1 && SaysNone(scan, known.time.front())) known.time.clear();
@@ -166,7 +167,7 @@ void CheckKnown(const Scan& scan, SourceOptions known) {
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice == names.end()) return;
-  throw Error(Quoted(*twice) + " is named for two things; a column has one part to play");
+  throw Error(Quoted(*twice) + " is named for two roles; a column can have only one");
 }
 
 /// What becomes of the columns that are neither target, client nor time.

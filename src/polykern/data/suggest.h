@@ -17,9 +17,9 @@ namespace polykern {
 /// - other columns of few texts as inputs, useless columns left out, and the ranges.
 ///
 /// What `known` says is kept, and the rest fits it: target, site, client, time, inputs, lags,
-/// calendar, ranges, columns of texts and those that are no inputs. kNoColumn for client or time
+/// calendar, ranges, columns of texts and those that are not inputs. kNoColumn for client or time
 /// says that there is none. Throws Error if no column can be the target, a named one does not
-/// exist, or one is named for two things.
+/// exist, or one is named for two roles.
 SourceOptions SuggestOptions(const Scan& scan, const SourceOptions& known = {});
 inline constexpr const char* kNoColumn = "none";
 

@@ -197,7 +197,7 @@ TEST_F(SuggestTest, RefusesColumnsThatAreNotThereOrNamedForTwoThings) {
   EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("\"ZONEID\" is named"));
   known = {};
   known.time = known.exclude = {"TIMESTAMP"};
-  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("two things"));
+  EXPECT_THAT(MessageOf([&] { SuggestOptions(scan, known); }), HasSubstr("two roles"));
 }
 
 }  // namespace

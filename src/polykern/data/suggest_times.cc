@@ -9,7 +9,7 @@ namespace {
 
 constexpr Seconds kOneDay = 86400;
 
-/// How alike labels of a client are so many rows apart: -1 to 1.
+/// The correlation of a client's labels so many rows apart: -1 to 1.
 double Autocorrelation(const Dataset& data, std::size_t lag) {
   double product = 0;
   double square = 0;

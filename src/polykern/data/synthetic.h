@@ -22,7 +22,7 @@ struct FleetOptions {
   std::uint64_t seed = 0;     ///< of the laws and of the samples
 };
 
-/// A fleet of clients at several sites, made up on the fly: nothing is stored per client or step.
+/// A fleet of clients at several sites, generated on the fly: nothing is stored per client or step.
 ///
 /// The law. Site s has a centre c (||c|| = 0.45, random direction), two orthonormal axes a, b and
 /// a label law g. A sample of it has a latent point (u, v), uniform on the unit disk, and
@@ -60,7 +60,7 @@ class SyntheticFleet : public Stream {
   double Law(std::size_t site, double u, double v, std::size_t step) const;
   const FleetOptions& options() const { return options_; }
 
-  /// A site as numbers, for whoever makes samples elsewhere: centre and both axes, then 1 if it is
+  /// A site as numbers, for makers of samples elsewhere: centre and both axes, then 1 if it is
   /// saturating, level, spread, and along u, along v and phase of both waves.
   std::vector<double> SiteNumbers(std::size_t site) const;
   /// A point turned by the drift at one step.

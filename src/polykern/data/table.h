@@ -30,7 +30,7 @@ struct TableOptions {
   HeaderLine header = HeaderLine::kAuto;  ///< is the first line one of column names
   MissingPolicy missing = MissingPolicy::kDrop;
   std::size_t rows_per_file = 0;  ///< only the first complete rows of each file; 0: all
-  bool codes_per_file = false;    ///< categorical codes start anew in every file
+  bool codes_per_file = false;    ///< categorical codes start again in every file
 };
 
 /// Which columns are read. A cell that is neither a number nor missing is an Error, except in

@@ -72,7 +72,7 @@ TEST_F(TableTest, DoesNotDropARowForAColumnThatIsNotRead) {
   EXPECT_EQ(Read("a,b\n1,NA\n2,3\n", {.other_numbers = true, .exclude = {"b"}}).rows(), 2U);
 }
 
-TEST_F(TableTest, NamesTheCellThatIsNoNumber) {
+TEST_F(TableTest, NamesTheCellThatIsNotANumber) {
   EXPECT_THAT(Complaint("a,b\n1,2\n3,calm\n", numbers),
               EndsWith("some.csv, line 3, column \"b\": \"calm\" is not a number; correct it, name "
                        "the column as categorical, or leave the column out"));

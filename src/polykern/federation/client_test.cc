@@ -201,7 +201,7 @@ TEST_F(ClientsAndRound, ReportTheLossesThatWentIntoTheState) {
   EXPECT_THAT(StateOf(clients, 2), Each(0));
 }
 
-TEST_F(ClientsAndRound, SendAnEmptyButValidCohortIfNobodyIsThere) {
+TEST_F(ClientsAndRound, SendAnEmptyButValidCohortIfNoClientIsThere) {
   Clients clients = NewClients();
   ClientRound round(*algorithm);
   round.Predict(broadcast, clients, 0, x, std::array<std::uint8_t, 5>{});

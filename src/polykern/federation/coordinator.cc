@@ -66,14 +66,15 @@ void Coordinator::Check(const Updates& updates) const {
   }
   CheckUpdates(algorithm_.shape(), updates);
   if (updates.releases > broadcast().releases) {  // a helper would take it for a sign of a backup
-    throw BrokenRule(Rule::kSums, "an update knows of " + std::to_string(updates.releases) +
+    throw BrokenRule(Rule::kSums, "an update counts " + std::to_string(updates.releases) +
                                       " releases, but there were " +
                                       std::to_string(broadcast().releases));
   }
   const bool must_be_masked = masked_ && !updates.blocks.empty();
   if (updates.nonces.size() != (must_be_masked ? updates.size() : 0)) {
-    throw BrokenRule(Rule::kSums, masked_ ? "an update is not masked, but must be"
-                                          : "an update is masked, but nobody can take masks off");
+    throw BrokenRule(Rule::kSums, masked_
+                                      ? "an update is not masked, but must be"
+                                      : "an update is masked, but this federation has no masks");
   }
   if (!algorithm_.shape().sums.empty() && updates.step == step) CheckTurn(updates);
   algorithm_.CheckContents(updates, broadcast());
@@ -83,8 +84,8 @@ void Coordinator::CheckTurn(const Updates& updates) const {
   for (std::size_t c = 0; c < updates.size(); ++c) {
     if (std::ranges::equal(updates.BlocksOf(c), broadcast().turn)) continue;
     throw BrokenRule(Rule::kSums, "client " + std::to_string(updates.clients[c]) +
-                                      " sent other sums than step " + std::to_string(updates.step) +
-                                      " asks for");
+                                      " sent different sums from those that step " +
+                                      std::to_string(updates.step) + " asks for");
   }
 }
 

@@ -16,7 +16,7 @@ void CheckTakesMasks(const Algorithm& algorithm);
 
 /// One round seen from the server side, without a transport: the broadcast of this step, the
 /// updates that answer it, each checked before it touches anything, and the commit that ends the
-/// step. Clients may miss steps, join late and leave; whoever sent counts in this step's K.
+/// step. Clients may miss steps, join late and leave; those that sent count in this step's K.
 ///
 /// Updates may come through several lanes at once, one thread per lane, if no client uses two lanes
 /// in one step. Everything else: one thread at a time. The result has the same bits for any number
@@ -27,13 +27,14 @@ class Coordinator {
   explicit Coordinator(const Algorithm& algorithm, std::size_t clients, std::size_t lanes = 1,
                        std::uint64_t first_client = 0);
 
-  /// From here on updates must be masked, and the caller takes the masks off sums, or refuses to,
-  /// between Commit and Open. Throws Error for an algorithm without such sums.
+  /// From now on updates must be masked, and the caller takes
+  /// the masks off sums, or refuses to, between Commit and Open. Throws Error for an algorithm
+  /// without such sums.
   void TakeMasked();
-  /// From here on the caller opens sums, masked or not.
+  /// From now on the caller opens sums, masked or not.
   void LetCallerOpen() { caller_opens_ = true; }
 
-  /// From here on updates may answer steps that have ended: they count in the open one. For
+  /// From now on updates may answer steps that have ended: they count in the open one. For
   /// algorithms whose messages do not depend on the model (AlgorithmTraits::takes_late_updates). A
   /// client's updates must still answer later and later steps, so a client may count twice in one
   /// step, and no update does.
@@ -47,20 +48,20 @@ class Coordinator {
   /// step asks for, or do not pass CheckUpdates or the algorithm's CheckContents.
   void Receive(const Updates& updates, std::size_t lane = 0);
 
-  /// Why nobody can learn with the model any more, in a line; empty: they can.
+  /// Why clients can no longer learn with the model, in a line; empty: they can.
   std::string Trouble() const { return algorithm_.TroubleOf(broadcast()); }
 
   /// Updates of this step so far.
   std::uint64_t participants() const;
 
-  /// Ends the step, with whoever sent; the next broadcast is ready, unless the caller opens sums
-  /// and there is something in releases(): then Open makes it ready. `run` shares out the work
-  /// among as many lanes as there are here.
+  /// Ends the step, with the clients that sent; the next broadcast is ready, unless the caller
+  /// opens sums and there is something in releases(): then Open makes it ready. `run` shares out
+  /// the work among as many lanes as there are here.
   void Commit(const RunJobs& run = RunInTurn) { Commit(participants(), run); }
 
   /// Sums that the last Commit closed, if the caller opens them.
   std::span<Release> releases() { return server_->releases(); }
-  /// They hold what may be seen.
+  /// The caller has left in them what may be seen.
   void Open() { server_->Open(); }
 
   /// What the last Commit and Open did not take in, and why (Server::discarded).
@@ -69,21 +70,21 @@ class Coordinator {
   /// One federation may have several coordinators, each with clients of its own and all with the
   /// same model. Before they commit a step, each must hold the updates of all clients: either their
   /// sums, or, of the blocks whose model it is asked for, every single update.
-  /// Sums: what came in here, to be replaced by the sums over all coordinators; nothing at all if
-  /// the server needs single updates.
+  /// Sums: what was received here, to be replaced by the sums over all coordinators; nothing at all
+  /// if the server needs single updates.
   std::vector<std::span<std::int64_t>> Sums();
-  /// The same for coordinators of different processes: what came in here since the last call, for
-  /// AddPartial of one that ends the step of all. The clients have answered. One lane only; not for
-  /// servers that need single updates.
+  /// The same for coordinators of different processes: what was received here since the last call,
+  /// for AddPartial of one that ends the step of all. The clients have answered. One lane only; not
+  /// for servers that need single updates.
   std::vector<std::int64_t> TakePartial();
   /// What another coordinator took in, over so many updates. Throws Error, and adds nothing, if it
   /// cannot be of such a federation.
   void AddPartial(std::span<const std::int64_t> packed, std::uint64_t participants);
-  /// What came in here since the last commit is void: nobody has answered.
+  /// What was received here since the last commit is void: no client has answered.
   void DropUpdates();
   /// Throws what Receive would throw; changes nothing.
   void Check(const Updates& updates) const;
-  /// From here on the clients of these updates, which passed Check, have answered their step.
+  /// From now on the clients of these updates, which passed Check, have answered their step.
   void MarkAnswered(const Updates& updates);
   /// Takes in updates, of any clients, that another coordinator has checked and marked. They need
   /// neither name their clients nor have losses. Not masked ones.
@@ -98,9 +99,9 @@ class Coordinator {
   /// As the clients have said (Server::MeanWeights).
   std::vector<double> MeanWeights() const { return server_->MeanWeights(); }
 
-  /// The model after the last commit, and back to it. Updates of an open step are not part of it.
-  /// `answered`: for each client 1 + the last step it had answered by then; empty: nobody is known
-  /// to have answered any.
+  /// Saves the model after the last commit, and restores it. Updates of an open step are not part
+  /// of it. `answered`: for each client 1 + the last step it had answered by then; empty: no client
+  /// is known to have answered any.
   std::vector<double> Save() const { return server_->Save(); }
   void Load(std::uint64_t step, std::span<const double> saved,
             std::span<const std::uint64_t> answered = {});

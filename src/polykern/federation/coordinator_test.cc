@@ -39,7 +39,7 @@ class CoordinatorTest : public testing::Test {
   Coordinator coordinator{*algorithm, 4};
 };
 
-TEST_F(CoordinatorTest, StartsWithAZeroModelAndNobodyHeardOf) {
+TEST_F(CoordinatorTest, StartsWithAZeroModelAndNoKnownClient) {
   EXPECT_EQ(coordinator.broadcast().step, 0U);
   EXPECT_THAT(coordinator.broadcast().model, Each(0));
   EXPECT_EQ(coordinator.participants(), 0U);
@@ -70,7 +70,7 @@ TEST_F(CoordinatorTest, CountsAClientThatSentNoBlock) {
   EXPECT_EQ(coordinator.broadcast().model[2 * algorithm->shape().width], -1.5F);
 }
 
-TEST_F(CoordinatorTest, CommitsAStepInWhichNobodySent) {
+TEST_F(CoordinatorTest, CommitsAStepInWhichNoClientSent) {
   coordinator.Receive(Update(0, 3));
   coordinator.Commit();
   const auto before = coordinator.Save();
@@ -160,12 +160,12 @@ TEST_F(CoordinatorTest, ChangesNothingByWhatItRefuses) {
       other_step,
       not_finite,
       no_lengths,
-      Update(0, 7),                                        // answered already
+      Update(0, 7),                                        // was answered before
       Update(4, 7),                                        // unknown
       Update(1, 7, 7),                                     // no such kernel
       Update(1, 513),                                      // too large
       Joined({Update(1, 7), Update(1, 7)}),                // twice in one batch
-      Joined({Update(1, 7), Update(2, 7), Update(0, 7)}),  // the last one answered already
+      Joined({Update(1, 7), Update(2, 7), Update(0, 7)}),  // the last one was answered before
       Joined({Update(1, 7), Update(2, 7), Update(9, 7)}),  // the last one is unknown
       Joined({Update(1, 7), not_finite}),
       Joined({Update(1, 7), Update(2, 513)})};

@@ -80,7 +80,7 @@ TEST(Federation, HasTheSameBitsForAnyLanesAnyCohortsAndAnyOrderOfArrival) {
   }
 }
 
-TEST(Federation, GoesOnWithTheSameBitsFromASaveInTheMiddle) {
+TEST(Federation, ResumesWithTheSameBitsFromASaveInTheMiddle) {
   const auto algorithm = NewAlgorithm();
   Random order(33, Purpose::kTest);
   Federation whole(*algorithm, 20, 2);

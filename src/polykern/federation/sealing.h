@@ -27,7 +27,7 @@ const Sealing& PlainSealing();
 class Opener {
  public:
   virtual ~Opener() = default;
-  /// Changes `sums`, or says why nobody may see them (`refusal`).
+  /// Changes `sums`, or says why they may not be seen (`refusal`).
   virtual void Open(Release& release) = 0;
 };
 

@@ -17,6 +17,7 @@ struct KernelShape {
   U32 kernels = 0;
   U32 features = 0;          ///< of a kernel: D
   U32 per_upload = 0;        ///< M
+  U32 sizes = 0;             ///< pof-gram: its kernels are experts, so many of each kernel
   bool shared_draw = false;  ///< Draw::kShared
   bool checks_angles = false;
   bool huber = false;            ///< else squared loss
@@ -32,8 +33,14 @@ struct KernelShape {
   /// Features that a block holds together, and adds up together.
   U32 feature_tile() const;
   U32 features_per_block() const { return features < threads ? features : threads; }
-  /// Clients of a thread that predicts.
-  U32 clients_per_thread() const { return dimension <= 16 ? 4 : dimension <= 32 ? 2 : 1; }
+  /// Clients of a thread that predicts. pof-gram's have sums of doubles.
+  U32 clients_per_thread() const {
+    if (sizes > 0) return dimension <= 16 ? 2 : 1;
+    return dimension <= 16 ? 4 : dimension <= 32 ? 2 : 1;
+  }
+  /// pof-gram: samples of clients, and whole numbers of their features, that a block holds.
+  U32 past_rows() const;
+  U32 past_room() const { return 6144; }
   /// Every client sends every kernel.
   bool sends_all() const { return !chooses_kernels || per_upload >= kernels; }
 };
@@ -43,6 +50,11 @@ struct Grid {
   U64 y = 1;
   U64 z = 1;
 };
+
+/// That have so many together, if each has `each`.
+inline U64 BlocksOf(U64 count, U64 each) {
+  return (count + each - 1) / each;
+}
 
 /// Kernels, compiled for a shape. Threads may share it.
 class Program {

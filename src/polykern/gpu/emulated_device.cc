@@ -18,12 +18,14 @@ struct EmulatedKernel {
   void (*run)(const FleetArguments&);
 };
 constexpr EmulatedKernel kEmulatedKernels[] = {
-    {"MakeSamples", MakeSamples},         {"FindPresent", FindPresent},
-    {"PredictKernels", PredictKernels},   {"LearnLabels", LearnLabels},
-    {"AddUpdates", AddUpdates},           {"AddLosses", AddLosses},
-    {"FinishGaps", FinishGaps},           {"GatherState", GatherState},
-    {"MeasureLabels", MeasureLabels},     {"MultiplyAdds", MultiplyAdds},
-    {"SinesAndCosines", SinesAndCosines},
+    {"MakeSamples", MakeSamples},       {"FindPresent", FindPresent},
+    {"PredictKernels", PredictKernels}, {"LearnLabels", LearnLabels},
+    {"AddUpdates", AddUpdates},         {"AddLosses", AddLosses},
+    {"FinishGaps", FinishGaps},         {"GatherStates", GatherStates},
+    {"PredictExperts", PredictExperts}, {"LearnExperts", LearnExperts},
+    {"AddWeights", AddWeights},         {"ReadPast", ReadPast},
+    {"AddProducts", AddProducts},       {"MeasureLabels", MeasureLabels},
+    {"MultiplyAdds", MultiplyAdds},     {"SinesAndCosines", SinesAndCosines},
 };
 
 struct EmulatedProgram final : Program {

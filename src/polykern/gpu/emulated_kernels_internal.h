@@ -27,6 +27,9 @@ constexpr U32 kKernelRoom = 64;
 #define kDimension (shape.dimension)
 #define kStride (shape.stride())
 #define kKernels (shape.kernels)
+#define kSizes (shape.sizes)
+#define kPastRows (shape.past_rows())
+#define kPastRoom (shape.past_room())
 #define kFeatures (shape.features)
 #define kPaddedFeatures (shape.padded_features())
 #define kFeatureTile (shape.feature_tile())
@@ -42,6 +45,8 @@ constexpr U32 kKernelRoom = 64;
 #define kExploresOnly (shape.explores_only)
 #define kSendsAll (shape.sends_all())
 #define kScoresAreLosses (shape.scores_are_losses)
+
+#define WITH_GRAM
 
 /// What nobody has written yet holds anything.
 template <class T>
@@ -121,6 +126,8 @@ inline float fabsf(float value) {
 #include "polykern/gpu/kernels/experts.cu"
 #include "polykern/gpu/kernels/lessons.cu"
 #include "polykern/gpu/kernels/updates.cu"
+#include "polykern/gpu/kernels/gram_experts.cu"
+#include "polykern/gpu/kernels/gram_sums.cu"
 #include "polykern/gpu/kernels/naive.cu"
 #include "polykern/gpu/kernels/floors.cu"
 // clang-format on

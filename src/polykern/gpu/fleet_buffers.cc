@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "polykern/core/error.h"
+#include "polykern/gpu/gram_clients.h"
 
 namespace polykern::gpu {
 namespace {
@@ -15,9 +16,10 @@ U64 KernelNumbers(const KernelShape& shape) {
 
 /// So many, if they fit.
 U64 Fitting(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles) {
-  const U64 each = 8 * KernelNumbers(shape) + (shape.adahedge ? 4 : 3) * 8 + 4 + 1;
-  const U64 tiles =
-      std::min(in_tiles, clients) * (U64{shape.kernels} * 9 + 4 * shape.stride() + 96);
+  const U64 each = 8 * KernelNumbers(shape) + (shape.adahedge ? 4 : 3) * 8 + 4 + 1 +
+                   (shape.sizes > 0 ? GramClients::BytesOf(shape) : 0);
+  const U64 tiles = std::min(in_tiles, clients) *
+                    (U64{shape.kernels} * 9 + (shape.sizes > 0 ? 8 : 4) * shape.stride() + 96);
   const U64 room = device.free_memory();
   const U64 aside = tiles + (U64{64} << 20);  // for the model, and what the driver needs
   const U64 left = room > aside ? room - aside : 0;
@@ -32,7 +34,7 @@ U64 Fitting(const Device& device, U64 clients, const KernelShape& shape, U64 in_
 
 TileBuffers::TileBuffers(const Device& device, U64 clients, const KernelShape& shape)
     : f_(device, clients * shape.kernels),
-      along_z_(device, clients * shape.kernels),
+      along_z_(device, shape.sizes > 0 ? 0 : clients * shape.kernels),
       sent_(device, shape.sends_all() ? 0 : clients * ((shape.kernels + 31) / 32)),
       along_theta_(device, clients),
       mix_(device, shape.adahedge ? 3 * clients : 0),

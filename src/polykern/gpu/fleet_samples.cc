@@ -91,6 +91,9 @@ void FleetSamples::Describe(FleetArguments& a) const {
   a.steps = stream_.steps();
   a.attendance_seed = attendance_.seed;
   a.participation = attendance_.participation;
+  a.all_x = x_.data();
+  a.all_y = y_.data();
+  a.all_has_sample = has_sample_.data();
   if (synthetic_ == nullptr) return;
   a.sites = sites_.data();
   a.turns = turns_.data();

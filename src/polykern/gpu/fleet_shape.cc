@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "polykern/algorithms/gram/gram_grid.h"
+#include "polykern/algorithms/gram/pof_gram.h"
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"
@@ -42,6 +44,33 @@ void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
   shape.kernels.per_upload = static_cast<U32>(options.kernels_per_upload.value_or(1));
 }
 
+void FillPofGram(const Algorithm& algorithm, FleetShape& shape) {
+  const AlgorithmOptions& options = algorithm.definition().options;
+  const auto refuse = [](const std::string& what, const std::string& instead) {
+    throw Error("pof-gram with " + what + " does not run on a GPU yet: choose " + instead +
+                OptionName("device", "cpu"));
+  };
+  if (algorithm.definition().local_bank != nullptr) {
+    refuse("private experts", OptionName("experts", "federated") + ", or ");
+  }
+  if (options.epsilon > 0) refuse("noise", "");
+  if (options.masking != Masking::kNone) refuse("masks", OptionName("masking", "none") + ", or ");
+  if (options.forgetting == kAutoForgetting) {
+    refuse(OptionName("forgetting", "auto"), OptionName("forgetting", "1") + ", or ");
+  }
+  if (options.weighting == Weighting::kAggregating) {
+    refuse(OptionName("weighting", "aggregating"), OptionName("weighting", "adahedge") + ", or ");
+  }
+  const KernelBank& bank = *algorithm.definition().bank;
+  shape.kernels.sizes = static_cast<U32>(GramGrid(bank.kernels(), bank.features()).sizes());
+  shape.kernels.private_weights = true;
+  shape.kernels.adahedge = options.weighting == Weighting::kAdaHedge;
+  if (!shape.kernels.adahedge) {
+    shape.weight_rate = Rate{options.weight_rate.value_or(kUnitRate), Schedule::kConstant};
+  }
+  shape.pace = GramPaceOf(options);
+}
+
 }  // namespace
 
 FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
@@ -50,6 +79,8 @@ FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
   FleetShape shape;
   if (name == "pof-mkl" || name == "pof-adagrad") {
     FillPofMkl(algorithm, shape);
+  } else if (name == "pof-gram") {
+    FillPofGram(algorithm, shape);
   } else if (name == "ofskl" || name == "ofmkl-avg" || name == "vm-kofl") {
     shape.learning_rate = {ResolveRate(definition.options.learning_rate, definition.problem)};
     shape.sends_losses = name == "vm-kofl";
@@ -63,7 +94,9 @@ FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
   shape.kernels.scores_are_losses = shape.kernels.private_weights && at_start;
   shape.kernels.huber = algorithm.loss().kind == LossKind::kHuber;
   shape.kernels.dimension = static_cast<U32>(definition.bank->dimension());
-  shape.kernels.kernels = static_cast<U32>(definition.bank->kernels());
+  const bool has_sizes = shape.kernels.sizes > 0;  // then these are experts
+  shape.kernels.kernels =
+      static_cast<U32>(has_sizes ? algorithm.experts() : definition.bank->kernels());
   shape.kernels.features = static_cast<U32>(definition.bank->features());
   shape.kernels.shared_draw = !definition.bank->SharedFrequencies().empty();
   if (64 * shape.kernels.stride() * sizeof(float) > kBlockMemory - (12 << 10)) {
@@ -73,8 +106,13 @@ FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
 }
 
 U32 KernelShape::feature_tile() const {
-  const U32 fitting = (16U << 10) / (4 * (stride() + 2)) / 4 * 4;
+  const U32 whole = sizes > 0 ? 8 : 4;  // pof-gram adds up every eighth number together
+  const U32 fitting = (16U << 10) / (4 * (stride() + 2)) / whole * whole;
   return std::clamp(fitting, 4U, padded_features());
+}
+
+U32 KernelShape::past_rows() const {
+  return std::clamp((12U << 10) / (4 * stride()), 16U, 128U);
 }
 
 float UpdateLimit(std::uint64_t clients) {

@@ -17,6 +17,7 @@ struct FleetShape {
   Rate learning_rate = {};
   std::optional<Rate> weight_rate = {};  ///< unset: clients have no weights, or AdaHedge's
   double exploration = 1;
+  double pace = 1;  ///< of AdaHedge
 };
 
 /// at_start: clients have learnt nothing yet. Throws Error, naming what is in the way, for an

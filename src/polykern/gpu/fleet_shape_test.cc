@@ -65,6 +65,41 @@ TEST(FleetShape, OfPofAdagradHasAdaHedgesRate) {
   EXPECT_EQ(shape.learning_rate.At(9), 1);
 }
 
+TEST(FleetShape, OfPofGramHasExperts) {
+  AlgorithmOptions options;
+  options.experts = Experts::kFederated;
+  const FleetShape shape = ShapeOf(*MakeFor("pof-gram", options), true);
+  EXPECT_EQ(shape.kernels.kernels, 20U);
+  EXPECT_EQ(shape.kernels.sizes, 5U);
+  EXPECT_EQ(shape.kernels.features, 100U);
+  EXPECT_TRUE(shape.kernels.adahedge);
+  EXPECT_TRUE(shape.kernels.private_weights);
+  EXPECT_TRUE(shape.kernels.sends_all());
+  EXPECT_EQ(shape.pace, 0.5);
+  options.weighting = Weighting::kHedge;
+  EXPECT_FALSE(ShapeOf(*MakeFor("pof-gram", options), true).kernels.adahedge);
+}
+
+TEST(FleetShape, OfPofGramSaysWhatToGiveInstead) {
+  AlgorithmOptions options;
+  EXPECT_EQ(RefusalOf(*MakeFor("pof-gram", options)),
+            "pof-gram with private experts does not run on a GPU yet: choose experts=federated, or "
+            "device=cpu");
+  options.experts = Experts::kFederated;
+  options.epsilon = 1;
+  EXPECT_EQ(RefusalOf(*MakeFor("pof-gram", options)),
+            "pof-gram with noise does not run on a GPU yet: choose device=cpu");
+  options.epsilon = 0;
+  options.masking = Masking::kHelper;
+  EXPECT_THAT(RefusalOf(*MakeFor("pof-gram", options)),
+              HasSubstr("pof-gram with masks does not run on a GPU yet: choose masking=none, or"));
+  options.masking = Masking::kNone;
+  options.weighting = Weighting::kAggregating;
+  EXPECT_THAT(RefusalOf(*MakeFor("pof-gram", options)), HasSubstr("choose weighting=adahedge, or"));
+  options.forgetting = kAutoForgetting;
+  EXPECT_THAT(RefusalOf(*MakeFor("pof-gram", options)), HasSubstr("choose forgetting=1, or"));
+}
+
 TEST(FleetShape, FollowsOptions) {
   AlgorithmOptions options = SmallOptions();
   options.schedule = Schedule::kAnytime;
@@ -115,6 +150,10 @@ TEST(FleetShape, FitsIntoABlocksMemory) {
       EXPECT_GE(shape.feature_tile(), 4U);
       EXPECT_LE(shape.feature_tile(), shape.padded_features());
       EXPECT_LE(4 * shape.feature_tile() * (shape.stride() + 2), 48U << 10);
+      EXPECT_LE(4 * (shape.past_rows() * shape.stride() + shape.past_room()) + 8 * 256, 48U << 10);
+      shape.sizes = 5;  // sums of doubles, by eights
+      EXPECT_TRUE(shape.feature_tile() % 8 == 0 || shape.feature_tile() == shape.padded_features());
+      EXPECT_LE(4 * shape.feature_tile() * (shape.stride() + 4), 48U << 10);
     }
   }
 }

@@ -9,10 +9,6 @@ namespace {
 constexpr U64 kLanes = 2;
 constexpr U64 kSlice = 2048;  // clients whose updates a block adds up
 
-U64 BlocksOf(U64 count, U64 each) {
-  return (count + each - 1) / each;
-}
-
 }  // namespace
 
 U64 FleetTiles::ClientsAtOnce(const Device& device) {
@@ -24,6 +20,7 @@ FleetTiles::Lane::Lane(const Device& device, const FleetSamples& all, U64 client
     : queue(device.NewQueue()),
       between(device, clients, shape),
       samples(device, all, clients),
+      sums(device, shape, clients),
       uniforms(device, clients),
       predictions(device, clients) {}
 
@@ -40,11 +37,11 @@ FleetTiles::FleetTiles(const Device& device, const FleetSamples& samples, const 
 }
 
 void FleetTiles::Step(const FleetArguments& arguments, std::span<const double> uniforms,
-                      std::span<double> predictions) {
+                      std::span<double> predictions, std::span<const TurnEntry> turn) {
   for (const Lane& lane : lanes_) lane.queue->After(queue());
   for (U64 offset = 0; offset < clients_; offset += tile_) {
     Lane& lane = lanes_[offset / tile_ % lanes_.size()];
-    FinishGaps(lane);
+    Finish(lane, turn);
     FleetArguments a = arguments;
     if (!predictions.empty()) a.predictions = lane.predictions.data();
     StepTile(lane, offset, a, uniforms);
@@ -52,7 +49,7 @@ void FleetTiles::Step(const FleetArguments& arguments, std::span<const double> u
     const std::span here = predictions.subspan(offset).first(std::min(tile_, clients_ - offset));
     lane.queue->Read(here.data(), lane.predictions.data(), here.size_bytes());
   }
-  for (Lane& lane : lanes_) FinishGaps(lane);
+  for (Lane& lane : lanes_) Finish(lane, turn);
   for (const Lane& lane : lanes_) queue().After(*lane.queue);
 }
 
@@ -71,11 +68,24 @@ void FleetTiles::StepTile(Lane& lane, U64 offset, FleetArguments a,
     lane.queue->Zero(a.how_many, sizeof(U32));
     Launch(lane, "FindPresent", {BlocksOf(a.count, kernels.threads)}, a);
   }
-  // Few clients: the kernels are shared out among the processors.
-  const U64 across = BlocksOf(a.count, U64{kernels.threads} * kernels.clients_per_thread());
-  const U64 shares =
-      std::clamp<U64>(BlocksOf(4 * device_.processors(), across), 1, kernels.kernels);
-  Launch(lane, "PredictKernels", {across, shares}, a);
+  if (kernels.sizes > 0) {
+    LearnFromSums(lane, a);
+  } else {
+    Learn(lane, a);
+  }
+}
+
+/// Blocks of clients that predict, and, if they are few, among how many processors the kernels are
+/// shared out.
+Grid FleetTiles::PredictingGrid(U64 count) const {
+  const KernelShape& kernels = shape_.kernels;
+  const U64 across = BlocksOf(count, U64{kernels.threads} * kernels.clients_per_thread());
+  return {across, std::clamp<U64>(BlocksOf(4 * device_.processors(), across), 1, kernels.kernels)};
+}
+
+void FleetTiles::Learn(Lane& lane, FleetArguments& a) {
+  const KernelShape& kernels = shape_.kernels;
+  Launch(lane, "PredictKernels", PredictingGrid(a.count), a);
   Launch(lane, "LearnLabels", {BlocksOf(a.count, kernels.threads)}, a);
   a.slice = std::clamp<U64>(a.count * kernels.kernels / (8 * device_.processors()), kernels.threads,
                             kSlice);
@@ -86,16 +96,28 @@ void FleetTiles::StepTile(Lane& lane, U64 offset, FleetArguments a,
   if (kernels.adahedge) lane.unfinished = a;
 }
 
-/// Logarithms are the C library's, so taken here, while another lane is at work.
-void FleetTiles::FinishGaps(Lane& lane) {
+void FleetTiles::LearnFromSums(Lane& lane, FleetArguments& a) {
+  lane.sums.Begin(*lane.queue, a);
+  Launch(lane, "PredictExperts", PredictingGrid(a.count), a);
+  Launch(lane, "LearnExperts", {BlocksOf(a.count, shape_.kernels.threads)}, a);
+  lane.unfinished = a;
+}
+
+void FleetTiles::Finish(Lane& lane, std::span<const TurnEntry> turn) {
   if (!lane.unfinished) return;
   const FleetArguments& a = *lane.unfinished;
+  if (shape_.kernels.adahedge) FinishGaps(lane, a);
+  lane.sums.Add(*lane.queue, *program_, a, turn);
+  lane.unfinished.reset();
+}
+
+/// Logarithms are the C library's, so taken here, while another lane is at work.
+void FleetTiles::FinishGaps(Lane& lane, const FleetArguments& a) {
   logs_.resize(a.count);
   lane.queue->Read(logs_.data(), a.mix_logs, a.count * sizeof(double));
   for (double& value : logs_) value = std::log(value);
   lane.queue->Write(a.mix_logs, logs_.data(), a.count * sizeof(double));
   Launch(lane, "FinishGaps", {BlocksOf(a.count, shape_.kernels.threads)}, a);
-  lane.unfinished.reset();
 }
 
 /// Unless they are there.

@@ -10,6 +10,7 @@
 #include "polykern/gpu/fleet_buffers.h"
 #include "polykern/gpu/fleet_samples.h"
 #include "polykern/gpu/fleet_shape.h"
+#include "polykern/gpu/turn_sums.h"
 
 namespace polykern::gpu {
 
@@ -28,9 +29,9 @@ class FleetTiles {
   /// For what is done once for all tiles, before and after them.
   Queue& queue() const { return *lanes_.front().queue; }
 
-  /// Fleet::Step. What it adds up comes after it in queue().
+  /// Fleet::Step; `turn`: of pof-gram. What it adds up comes after it in queue().
   void Step(const FleetArguments& arguments, std::span<const double> uniforms,
-            std::span<double> predictions);
+            std::span<double> predictions, std::span<const TurnEntry> turn);
   /// What the next step begins with, while the server changes the model.
   void MakeNextSamples(FleetArguments arguments);
 
@@ -41,15 +42,21 @@ class FleetTiles {
     std::unique_ptr<Queue> queue;
     TileBuffers between;
     TileSamples samples;
+    TurnSums sums;
     Buffer<double> uniforms;
     Buffer<double> predictions;
-    std::optional<std::pair<U64, U64>> made;   // step and offset of the samples that are there
-    std::optional<FleetArguments> unfinished;  // AdaHedge's tile, whose gaps wait for logarithms
+    std::optional<std::pair<U64, U64>> made;  // step and offset of the samples that are there
+    /// Its tile waits for AdaHedge's logarithms, and then sends pof-gram's sums.
+    std::optional<FleetArguments> unfinished;
   };
 
   void StepTile(Lane& lane, U64 offset, FleetArguments a, std::span<const double> uniforms);
+  Grid PredictingGrid(U64 count) const;
+  void Learn(Lane& lane, FleetArguments& a);
+  void LearnFromSums(Lane& lane, FleetArguments& a);
   void MakeSamples(Lane& lane, FleetArguments& a);
-  void FinishGaps(Lane& lane);
+  void Finish(Lane& lane, std::span<const TurnEntry> turn);
+  void FinishGaps(Lane& lane, const FleetArguments& a);
   void Launch(const Lane& lane, const char* kernel, const Grid& grid, const FleetArguments& a) {
     lane.queue->Launch(*program_, kernel, grid, a);
   }

@@ -84,6 +84,11 @@ std::vector<Row> GpuRows() {
     if (row.algorithm == "pof-mkl") row.options.kernels_per_upload = 2;
     rows.push_back(row);
   }
+  Row gram;
+  gram.algorithm = "pof-gram";
+  gram.options.experts = Experts::kFederated;
+  gram.options.budget = 100;
+  rows.push_back(gram);
   return rows;
 }
 

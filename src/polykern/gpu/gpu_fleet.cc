@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,11 +15,13 @@
 #include "polykern/gpu/fleet_samples.h"
 #include "polykern/gpu/fleet_shape.h"
 #include "polykern/gpu/fleet_tiles.h"
+#include "polykern/gpu/gram_clients.h"
 
 namespace polykern::gpu {
 namespace {
 
 constexpr U64 kNobody = ~U64{0};
+constexpr U64 kStatesAtOnce = 1024;  // that are read
 
 FleetShape ShapeOn(const Device& device, const FleetSamples& samples, const Algorithm& algorithm,
                    bool at_start) {
@@ -42,10 +44,14 @@ class GpuFleet final : public Fleet {
   void ReadScores(Scoreboard& scores) override;
 
  private:
-  void EachRow(const std::function<void(U64 i, double* row)>& use) const;
+  void Gather(U64 first, U64 count, std::span<double> states) const;
   void WriteStates(Clients& clients);
   void SendModel(const Broadcast& sent);
-  FleetTotals Collect(std::span<const std::span<std::int64_t>> sums);
+  void SendKernels(const Broadcast& sent);
+  FleetTotals Collect(std::span<const U64> results,
+                      std::span<const std::span<std::int64_t>> sums) const;
+  Traffic TrafficOf(std::span<const U64> totals,
+                    std::span<const std::span<std::int64_t>> sums) const;
   void CheckFaults(const U64* totals) const;
 
   const Algorithm& algorithm_;
@@ -53,6 +59,7 @@ class GpuFleet final : public Fleet {
   FleetShape shape_;
   U64 n_;  // N
   ClientBuffers own_;
+  std::optional<GramClients> gram_;  // pof-gram's
   FleetTiles tiles_;
   Queue& queue_;  // what is done once for all tiles
   Buffer<float> frequencies_;
@@ -60,8 +67,8 @@ class GpuFleet final : public Fleet {
   Buffer<ExpEntry> exp_table_;
   Buffer<float> theta_;
   Buffer<double> norms_;  // and the server's weights
-  Buffer<U64> results_;   // sums, losses, totals
-  Buffer<double> state_;  // one client's
+  Buffer<U64> results_;   // totals, sums, losses; pof-gram: totals, weights, counts, sums
+  Buffer<double> state_;  // some clients'
   std::vector<float> model_;
   std::vector<double> norms_and_weights_;
   std::vector<U64> results_here_;
@@ -77,14 +84,17 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
       own_(device, clients_, shape_.kernels, FleetTiles::ClientsAtOnce(device)),
       tiles_(device, samples, shape_, clients_),
       queue_(tiles_.queue()),
-      theta_(device, n_ * 2 * shape_.kernels.padded_features()),
+      theta_(device, shape_.kernels.sizes > 0 ? algorithm.shape().blocks * algorithm.shape().width
+                                              : n_ * 2 * shape_.kernels.padded_features()),
       norms_(device, 2 * n_),
-      results_(device, n_ * 2 * shape_.kernels.features + n_ + kStepTotals),
-      state_(device, n_ + 1),
+      state_(device, kStatesAtOnce * algorithm.state_size()),
       model_(theta_.size()),
-      norms_and_weights_(2 * n_),
-      results_here_(results_.size()) {
+      norms_and_weights_(2 * n_) {
   const KernelShape& kernels = shape_.kernels;
+  if (kernels.sizes > 0) gram_.emplace(device, algorithm, kernels, clients_);
+  results_ = Buffer<U64>(
+      device, kStepTotals + (gram_ ? gram_->MostResults() : n_ * 2 * kernels.features + n_));
+  results_here_.resize(results_.size());
   const std::vector<float> packed = PackFrequencies(algorithm, kernels);
   frequencies_ = Buffer<float>(device, packed.size());
   queue_.Write(frequencies_.data(), packed.data(), frequencies_.bytes());
@@ -97,6 +107,7 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
     queue_.Write(exp_table_.data(), table.data(), exp_table_.bytes());
   }
   own_.Clear(queue_);
+  if (gram_) gram_->Clear(queue_);
   if (!at_start) WriteStates(clients);
   const AlgorithmDefinition& definition = algorithm.definition();
   FleetArguments& a = arguments_;
@@ -112,45 +123,52 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
   a.regularization = definition.options.regularization;
   a.huber = algorithm.loss().delta;
   a.exploration = shape_.exploration;
-  a.log_kernels = std::log(static_cast<double>(n_));
+  a.log_kernels = shape_.pace * std::log(static_cast<double>(n_));
   a.exp_table = exp_table_.data();
   own_.Describe(a);
-  a.sums = reinterpret_cast<I64*>(results_.data());
+  if (gram_) gram_->Describe(a);
+  a.state_size = static_cast<U32>(algorithm.state_size());
+  a.totals = results_.data();
+  a.sums = reinterpret_cast<I64*>(results_.data() + kStepTotals);
   a.loss_sums = a.sums + n_ * 2 * kernels.features;
-  a.totals = results_.data() + n_ * 2 * kernels.features + n_;
 }
 
-/// Calls use(i, row) for each number i of a client's state, with the place where all clients have
-/// it.
-void GpuFleet::EachRow(const std::function<void(U64 i, double* row)>& use) const {
-  if (own_.losses.size() == 0) return;
-  for (U64 i = 0; i < n_; ++i) use(i, own_.losses.data() + i * clients_);
-  if (own_.gaps.size() > 0) use(n_, own_.gaps.data());
-}
-
+/// Of pof-gram's clients none has samples yet.
 void GpuFleet::WriteStates(Clients& clients) {
+  if (own_.losses.size() == 0) return;
   std::vector<double> row(clients_);
-  EachRow([&](U64 i, double* there) {
+  const auto write = [&](U64 i, double* there) {
     for (U64 k = 0; k < clients_; ++k) row[k] = clients.State(k)[i];
     queue_.Write(there, row.data(), clients_ * sizeof(double));
-  });
+  };
+  for (U64 i = 0; i < n_; ++i) write(i, own_.losses.data() + i * clients_);
+  if (own_.gaps.size() > 0) write(n_, own_.gaps.data());
 }
 
 void GpuFleet::ReadStates(Clients& clients) {
-  std::vector<double> row(clients_);
-  EachRow([&](U64 i, double* there) {
-    queue_.Read(row.data(), there, clients_ * sizeof(double));
-    for (U64 k = 0; k < clients_; ++k) clients.State(k)[i] = row[k];
-  });
+  if (own_.losses.size() == 0) return;
+  std::vector<double> rows;
+  for (U64 first = 0; first < clients_; first += kStatesAtOnce) {
+    const U64 count = std::min(kStatesAtOnce, clients_ - first);
+    rows.resize(count * arguments_.state_size);
+    Gather(first, count, rows);
+    for (U64 k = 0; k < count; ++k) {
+      std::ranges::copy(MatrixRow(rows, k, arguments_.state_size),
+                        clients.State(first + k).begin());
+    }
+  }
 }
 
 void GpuFleet::ReadState(std::size_t client, std::span<double> state) {
-  if (own_.losses.size() == 0) return;
+  if (own_.losses.size() > 0) Gather(client, 1, state);
+}
+
+void GpuFleet::Gather(U64 first, U64 count, std::span<double> states) const {
   FleetArguments a = arguments_;
-  a.offset = client;
+  a.offset = first;
   a.predictions = state_.data();
-  queue_.Launch(tiles_.program(), "GatherState", {}, a);
-  queue_.Read(state.data(), state_.data(), state.size_bytes());
+  queue_.Launch(tiles_.program(), "GatherStates", {count}, a);
+  queue_.Read(states.data(), state_.data(), states.size_bytes());
 }
 
 void GpuFleet::ReadScores(Scoreboard& scores) {
@@ -170,6 +188,18 @@ void GpuFleet::ReadScores(Scoreboard& scores) {
 }
 
 void GpuFleet::SendModel(const Broadcast& sent) {
+  if (gram_) {
+    queue_.Write(theta_.data(), sent.model.data(), theta_.bytes());
+    gram_->Begin(sent, queue_, results_.data() + kStepTotals, arguments_);
+  } else {
+    SendKernels(sent);
+  }
+  arguments_.step = sent.step;
+  arguments_.learning_rate = shape_.learning_rate.At(sent.step);
+  if (shape_.weight_rate) arguments_.weight_rate = shape_.weight_rate->At(sent.step);
+}
+
+void GpuFleet::SendKernels(const Broadcast& sent) {
   const KernelShape& kernels = shape_.kernels;
   PackModel(sent.model, kernels, model_);
   queue_.Write(theta_.data(), model_.data(), theta_.bytes());
@@ -184,24 +214,24 @@ void GpuFleet::SendModel(const Broadcast& sent) {
   for (const float value : sent.model) {
     if (!(std::abs(value) <= arguments_.most_theta)) arguments_.most_theta = std::abs(value);
   }
-  arguments_.step = sent.step;
-  arguments_.learning_rate = shape_.learning_rate.At(sent.step);
-  if (shape_.weight_rate) arguments_.weight_rate = shape_.weight_rate->At(sent.step);
 }
 
 FleetTotals GpuFleet::Step(const Broadcast& sent, std::span<const double> uniforms,
                            std::span<double> predictions,
                            std::span<const std::span<std::int64_t>> sums) {
   SendModel(sent);
-  queue_.Zero(results_.data(), results_.bytes());
-  const std::span totals = std::span(results_here_).last(kStepTotals);
-  std::ranges::fill(totals, U64{0});
-  for (const U32 who : {kNotFinite, kOutOfRange, kLargeAngle}) totals[who] = kNobody;
-  queue_.Write(arguments_.totals, totals.data(), totals.size_bytes());
-  tiles_.Step(arguments_, uniforms, predictions);
-  queue_.Read(results_here_.data(), results_.data(), results_.bytes());
+  const std::span used =
+      std::span(results_here_)
+          .first(kStepTotals + (gram_ ? gram_->Results() : results_.size() - kStepTotals));
+  std::ranges::fill(used, U64{0});
+  for (const U32 who : {kNotFinite, kOutOfRange, kLargeAngle}) used[who] = kNobody;
+  queue_.Zero(results_.data(), used.size_bytes());
+  queue_.Write(arguments_.totals, used.data(), kStepTotals * sizeof(U64));
+  tiles_.Step(arguments_, uniforms, predictions,
+              gram_ ? gram_->turn() : std::span<const TurnEntry>());
+  queue_.Read(used.data(), results_.data(), used.size_bytes());
   tiles_.MakeNextSamples(arguments_);
-  return Collect(sums);
+  return Collect(used, sums);
 }
 
 void GpuFleet::CheckFaults(const U64* totals) const {
@@ -223,31 +253,47 @@ void GpuFleet::CheckFaults(const U64* totals) const {
   }
 }
 
-FleetTotals GpuFleet::Collect(std::span<const std::span<std::int64_t>> sums) {
-  const U64* totals = results_here_.data() + results_here_.size() - kStepTotals;
-  CheckFaults(totals);
-  const U64* from = results_here_.data();
-  for (const std::span<std::int64_t> part : sums) {
-    for (std::int64_t& sum : part) {
-      sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + *from++);
+FleetTotals GpuFleet::Collect(std::span<const U64> results,
+                              std::span<const std::span<std::int64_t>> sums) const {
+  const auto totals = results.first(kStepTotals);
+  CheckFaults(totals.data());
+  const U64* from = results.data() + kStepTotals;
+  if (gram_) {
+    gram_->Collect(results.subspan(kStepTotals), totals, sums);
+  } else {
+    for (const std::span<std::int64_t> part : sums) {
+      for (std::int64_t& sum : part) {
+        sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + *from++);
+      }
     }
   }
   FleetTotals found;
   const auto copy = [&](U32 at, DoubleSum& to) {
-    std::memcpy(to.words().data(), totals + at, kSumWords * sizeof(U64));
+    std::memcpy(to.words().data(), totals.data() + at, kSumWords * sizeof(U64));
   };
   static_assert(kSumWords == DoubleSum::kWords);
   copy(kSquaredError, found.squared_error);
   copy(kRegret, found.regret);
   found.fingerprint = totals[kFingerprint];
+  found.traffic = TrafficOf(totals, sums);
+  return found;
+}
+
+Traffic GpuFleet::TrafficOf(std::span<const U64> totals,
+                            std::span<const std::span<std::int64_t>> sums) const {
   const ModelShape& shape = algorithm_.shape();
   const std::uint64_t people = totals[kParticipants];
-  const std::uint64_t blocks = totals[kBlocksSent];
-  const std::uint64_t numbers = blocks * shape.width + people * shape.losses_per_update;
-  const std::uint64_t most =
-      people > 0 ? totals[kMostBlocks] * shape.width + shape.losses_per_update : 0;
-  found.traffic = {people, numbers, 4 * numbers + 4 * blocks, 0, most};
-  return found;
+  std::uint64_t blocks = totals[kBlocksSent];
+  std::uint64_t numbers = blocks * shape.width + people * shape.losses_per_update;
+  std::uint64_t most = totals[kMostBlocks] * shape.width + shape.losses_per_update;
+  if (gram_) {  // everybody sends the sums of the turn, and the counts before them beside these
+    most = 0;
+    for (const auto& part : sums.subspan(1)) most += part.size();
+    blocks = people * (sums.size() - 1);
+    numbers = people * most;
+  }
+  const std::uint64_t each = shape.ring.bits > 32 ? 8 : 4;
+  return {people, numbers, each * numbers + 4 * blocks, 0, people > 0 ? most : 0};
 }
 
 class GpuData final : public FleetData {

@@ -1,16 +1,21 @@
 #include "polykern/gpu/gpu_fleet.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
+#include "polykern/core/kernels.h"
 #include "polykern/core/random.h"
 #include "polykern/data/stream.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/gpu/emulated_device.h"
+#include "polykern/io/folder_testing.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/workers.h"
 
@@ -23,10 +28,13 @@ namespace {
 class Table {
  public:
   Table(std::size_t steps, std::size_t clients, std::size_t dimension, double missing = 0.2,
-        double size = 1)
+        double size = 1, std::size_t nonzero = 1)
       : x_(steps * clients * dimension), y_(steps * clients), present_(steps * clients) {
     Random random(7, Purpose::kTest);
     for (float& value : x_) value = static_cast<float>(size * (random.Uniform() - 0.5));
+    for (std::size_t i = 0; i < x_.size(); ++i) {  // of so many inputs one is not 0
+      if (i % nonzero != 0) x_[i] = 0;
+    }
     for (double& value : y_) value = random.Uniform();
     for (std::uint8_t& value : present_) value = random.Uniform() < missing ? 0 : 1;
     const auto bytes = [](std::size_t count, std::size_t each) {
@@ -68,6 +76,7 @@ struct Finished {
            std::vector<double> uniforms = {})
       : algorithm(Make(given, stream)), clients(*algorithm, 0, stream.clients()) {
     if (!start.empty()) clients.Load(start);
+    clients.ForgetFeatures();
     Simulation::Options options;
     options.seed = 3;
     options.participation = given.participation;
@@ -135,6 +144,14 @@ AlgorithmOptions Small(std::size_t kernels, std::size_t features,
   return options;
 }
 
+/// pof-gram without private experts.
+AlgorithmOptions Gram(std::size_t budget) {
+  AlgorithmOptions options;
+  options.experts = Experts::kFederated;
+  options.budget = budget;
+  return options;
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   cases.push_back({"pof-mkl", Small(51, 9, 51)});
@@ -160,6 +177,13 @@ std::vector<Case> Cases() {
   cases.push_back({"ofmkl-avg", Small(9, 5)});
   cases.push_back({"vm-kofl", Small(20, 5), 0.7});
   cases.push_back({"ofskl", Small(1, 30), 1, 1, 8});
+  cases.push_back({"pof-gram", Gram(30)});
+  cases.push_back({"pof-gram", Gram(60), 0.6, 130, 3});
+  Case fixed{"pof-gram", Gram(30), 0.9, 60, 18};
+  fixed.options.weighting = Weighting::kHedge;
+  fixed.options.forgetting = 0.9;
+  fixed.options.most_samples = 2;
+  cases.push_back(fixed);
   return cases;
 }
 
@@ -187,9 +211,84 @@ TEST_P(Fleets, OfTablesWithGapsHaveTheCpusBits) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Fleets, testing::Range(std::size_t{0}, Cases().size()));
 
+/// Sizes of pof-gram's experts that had a turn in the end.
+std::vector<std::size_t> AwakeIn(const Finished& run) {
+  const GramGrid grid(run.algorithm->definition().bank->kernels(),
+                      run.algorithm->definition().bank->features());
+  std::vector<std::size_t> awake;
+  for (std::size_t e = 0; e < grid.experts(); ++e) {
+    const auto theta = std::span(run.model).subspan(grid.ThetaStart(e), grid.WidthOf(e));
+    if (std::ranges::any_of(theta, [](float value) { return value != 0; })) {
+      awake.push_back(grid.SizeOf(e));
+    }
+  }
+  return awake;
+}
+
+/// Long enough for the largest sums, and for several of each kernel.
+struct GramRun {
+  std::size_t budget;
+  double disclosure;
+  std::size_t largest;  // D of the experts that are reached
+  std::size_t steps;
+  double participation;
+  std::size_t clients;
+  std::size_t dimension;
+  std::size_t most_samples;
+  std::size_t pending_memory;
+};
+class GramFleet : public testing::TestWithParam<GramRun> {
+ protected:
+  GramFleet() {
+    given_.options = Gram(GetParam().budget);
+    given_.options.disclosure = GetParam().disclosure;
+    given_.options.most_samples = GetParam().most_samples;
+    given_.options.pending_memory = GetParam().pending_memory;
+  }
+  Case given_{"pof-gram", {}, GetParam().participation, GetParam().clients, GetParam().dimension};
+};
+
+TEST_P(GramFleet, MakesPastSamplesAgain) {
+  const SyntheticFleet stream({.clients = given_.clients,
+                               .steps = GetParam().steps,
+                               .sites = 3,
+                               .dimension = given_.dimension,
+                               .drift = 1.5,
+                               .seed = 5});
+  const Finished gpu(given_, stream, true);
+  ExpectSame(Finished(given_, stream, false), gpu);
+  EXPECT_THAT(AwakeIn(gpu), testing::SizeIs(testing::Gt(3U)));
+  EXPECT_THAT(AwakeIn(gpu), testing::Contains(GetParam().largest));
+}
+
+TEST_P(GramFleet, ReadsPastSamplesAgain) {
+  const Table sparse(GetParam().steps, given_.clients, given_.dimension, 0.3, 1, 3);
+  const Finished gpu(given_, sparse.stream(), true);
+  ExpectSame(Finished(given_, sparse.stream(), false), gpu);
+  EXPECT_THAT(AwakeIn(gpu), testing::SizeIs(testing::Gt(3U)));
+  EXPECT_THAT(AwakeIn(gpu), testing::Contains(GetParam().largest));
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, GramFleet,
+                         testing::Values(GramRun{1000, 20, 100, 46, 1, 20, 5, 512, 2048},
+                                         GramRun{150, 0.5, 21, 60, 0.7, 110, 3, 512, 2048},
+                                         GramRun{100, 0.5, 10, 60, 0.5, 40, 18, 3, 1}));
+
+TEST(Fleet, AddsUpNoMoreSamplesThanSumsHold) {
+  Case given{"pof-gram", Gram(30), 1, 8192, 3};
+  given.options.most_samples = 65536;
+  const SyntheticFleet stream({.clients = 8192, .steps = 2, .dimension = 3});
+  EXPECT_THAT(MessageOf([&] { Finished(given, stream, true); }),
+              testing::HasSubstr("8192 clients are too many: at most 8191"));
+}
+
 TEST(Fleet, GoesOnFromCarriedStates) {
+  std::vector<Case> cases;
   for (const char* name : {"pof-mkl", "pof-adagrad"}) {
-    const Case given{name, Small(12, 6, 5), 0.9, 100, 3};
+    cases.push_back({name, Small(12, 6, 5), 0.9, 100, 3});
+  }
+  cases.push_back({"pof-gram", Gram(60), 0.9, 100, 3});
+  for (const Case& given : cases) {
     const SyntheticFleet stream({.clients = 100, .steps = 6, .dimension = 3});
     const Finished first(given, stream, true);
     ExpectSame(Finished(given, stream, false, first.states),
@@ -220,11 +319,13 @@ TEST(Fleet, DivergesAtTheSameStep) {
 }
 
 TEST(Fleet, RefusesAnglesThatTheCpuAsksTheCLibraryFor) {
-  const Case given{"pof-mkl", Small(12, 6, 1), 1, 20, 3};
   const Table near(4, 20, 3, 0, 1000);  // above the bound that is quickly judged, but no angle is
-  ExpectSame(Finished(given, near.stream(), false), Finished(given, near.stream(), true));
   const Table far(4, 20, 3, 0, 1e7);
-  EXPECT_THROW(Finished(given, far.stream(), true), DeviceFailure);
+  for (const Case& given :
+       {Case{"pof-mkl", Small(12, 6, 1), 1, 20, 3}, Case{"pof-gram", Gram(30), 1, 20, 3}}) {
+    ExpectSame(Finished(given, near.stream(), false), Finished(given, near.stream(), true));
+    EXPECT_THROW(Finished(given, far.stream(), true), DeviceFailure);
+  }
 }
 
 TEST(Fleet, RefusesWhatHasNoGpuForm) {
@@ -233,6 +334,7 @@ TEST(Fleet, RefusesWhatHasNoGpuForm) {
   logistic.options.loss = LossKind::kLogistic;
   EXPECT_THROW(Finished(logistic, stream, true), Error);
   EXPECT_THROW(Finished({"local", Small(12, 6)}, stream, true), Error);
+  EXPECT_THROW(Finished({"pof-gram", {}}, stream, true), Error);
 }
 
 }  // namespace

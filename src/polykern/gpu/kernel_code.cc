@@ -68,6 +68,12 @@ std::string SourceFor(const KernelShape& shape) {
   number("kPerUpload", shape.per_upload);
   number("kClientsPerThread", shape.clients_per_thread());
   number("kClientsPerThreadRoom", shape.clients_per_thread());
+  if (shape.sizes > 0) {
+    text += "#define WITH_GRAM\n";
+    number("kSizes", shape.sizes);
+    number("kPastRows", shape.past_rows());
+    number("kPastRoom", shape.past_room());
+  }
   flag("kSharedDraw", shape.shared_draw);
   flag("kChecksAngles", shape.checks_angles);
   flag("kHuberLoss", shape.huber);

@@ -127,9 +127,18 @@ TEST(KernelSource, BeginsWithItsShape) {
   EXPECT_LT(source.find("kPrivateWeights = 1"), source.find("struct FleetArguments"));
   for (const char* kernel :
        {"MakeSamples", "FindPresent", "PredictKernels", "LearnLabels", "AddUpdates", "AddLosses",
-        "FinishGaps", "GatherState", "MeasureLabels", "MultiplyAdds", "SinesAndCosines"}) {
+        "FinishGaps", "GatherStates", "MeasureLabels", "MultiplyAdds", "SinesAndCosines"}) {
     EXPECT_THAT(source, HasSubstr("KERNEL(" + std::string(kernel) + ")"));
   }
+}
+
+TEST(KernelSource, HasPofGramWhereItIsWanted) {
+  KernelShape shape;
+  shape.dimension = 14;
+  EXPECT_THAT(SourceFor(shape), testing::Not(HasSubstr("#define WITH_GRAM")));
+  shape.sizes = 5;
+  EXPECT_THAT(SourceFor(shape), HasSubstr("#define WITH_GRAM\n"));
+  EXPECT_THAT(SourceFor(shape), HasSubstr("constexpr unsigned kSizes = 5;\n"));
 }
 
 TEST(KernelSource, IncludesNothing) {

@@ -77,6 +77,16 @@ TEST_F(KernelFormulas, HaveTheVectorUnitsExponential) {
   }
 }
 
+TEST_F(KernelFormulas, RoundToWholeNumbersAsTheCpuDoes) {
+  std::vector<double> numbers = NumbersUpTo(1);
+  for (int halves = -9; halves <= 9; ++halves) numbers.push_back(halves * 0x1p-19);
+  for (const double number : numbers) {
+    ASSERT_EQ(RoundedTo18(number), std::nearbyint(number * 0x1p18)) << number;
+    const double size = std::abs(number) * 0x1p36;
+    ASSERT_EQ(static_cast<double>(WholeOf(size)), std::nearbyint(size)) << number;
+  }
+}
+
 /// Of numbers where exp(x) may go another way, and of so many at random, three times.
 void ExpectTheCLibrarysExponential(int count) {
   const std::vector<ExpEntry> table = ExpTable();

@@ -5,8 +5,8 @@
 namespace polykern {
 
 /// Holds a file or a folder for this object alone, against other processes and other FileLocks,
-/// until destroyed (flock). It stops nobody who does not ask. A process that dies lets go; nothing
-/// is left behind but a file that was made.
+/// until destroyed (flock). It stops only programs that ask for it. A process that dies releases
+/// it; nothing is left behind but a file that was made.
 class FileLock {
  public:
   enum class State {

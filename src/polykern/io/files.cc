@@ -78,16 +78,20 @@ std::string ReadWholeFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file && errno == ENOENT) throw Error(path + ": there is no such file");
-  if (fs::is_directory(path)) ThrowCannot(path, "read", EISDIR);  // reading it would throw
+  if (std::error_code none; fs::is_directory(path, none)) {
+    ThrowCannot(path, "read", EISDIR);  // reading it would throw
+  }
   std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad() || !file.is_open()) ThrowCannot(path, "read", errno);
+  if (file.bad() || !file.is_open()) {
+    ThrowCannot(path, "read", errno, "run it as the owner, or let this user read it");
+  }
   return text;
 }
 
-std::string WhoElseReads(const std::string& path) {
+std::string ReadableByOthers(const std::string& path) {
   struct stat s {};
   if (stat(path.c_str(), &s) != 0 || (s.st_mode & 044U) == 0) return {};
-  return path + ": others than its owner can read it; close it with chmod 600";
+  return path + ": users other than its owner can read it; protect it with chmod 600";
 }
 
 bool FileExists(const std::string& path) {

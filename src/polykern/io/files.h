@@ -42,7 +42,7 @@ void ReplaceFile(const std::string& path, std::string_view text, FileMode mode);
 std::string ReadWholeFile(const std::string& path);
 
 /// Why a file that is to be its owner's alone is not, and what to do about it; empty: it is.
-std::string WhoElseReads(const std::string& path);
+std::string ReadableByOthers(const std::string& path);
 
 /// A link counts, wherever it points.
 bool FileExists(const std::string& path);

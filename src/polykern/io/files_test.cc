@@ -194,13 +194,13 @@ TEST(FolderOf, IsHereForABareName) {
   EXPECT_EQ(FolderOf("/name"), "/");
 }
 
-TEST(WhoElseReads, SaysSoOfFilesThatAreNotTheirOwnersAlone) {
+TEST(ReadableByOthers, SaysSoOfFilesThatAreNotTheirOwnersAlone) {
   const TestFolder folder;
   ReplaceFile(folder.At("key"), "secret", FileMode::kSecret);
-  EXPECT_EQ(WhoElseReads(folder.At("key")), "");
+  EXPECT_EQ(ReadableByOthers(folder.At("key")), "");
   ReplaceFile(folder.At("key"), "secret", FileMode::kOpen);
-  EXPECT_THAT(WhoElseReads(folder.At("key")), HasSubstr("chmod 600"));
-  EXPECT_EQ(WhoElseReads(folder.At("nothing")), "");
+  EXPECT_THAT(ReadableByOthers(folder.At("key")), HasSubstr("chmod 600"));
+  EXPECT_EQ(ReadableByOthers(folder.At("nothing")), "");
 }
 
 }  // namespace

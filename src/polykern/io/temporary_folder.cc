@@ -16,8 +16,9 @@ TemporaryFolder::TemporaryFolder(const std::string& above) {
   const fs::path place = above.empty() ? fs::temp_directory_path(error) : fs::path(above);
   path_ = (place / "polykern-XXXXXX").string();
   if (error || mkdtemp(path_.data()) == nullptr) {
-    throw Error(above.empty() ? "no temporary folder can be made; set TMPDIR to a folder with room"
-                              : above + ": no folder can be made there; name another");
+    throw Error(above.empty()
+                    ? "no temporary folder can be created; set TMPDIR to a folder with room"
+                    : above + ": no folder can be created there; name another");
   }
 }
 

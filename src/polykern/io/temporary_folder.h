@@ -4,7 +4,7 @@
 
 namespace polykern {
 
-/// A folder of its own, gone with everything in it when this goes.
+/// A folder of its own, removed with everything in it when this is destroyed.
 class TemporaryFolder {
  public:
   /// In the folder `above`; empty: where temporary files go. Throws Error if it cannot be made.

@@ -29,7 +29,7 @@ TEST(TemporaryFolder, IsItsOwnAndGoesWithWhatIsInIt) {
 TEST(TemporaryFolder, SaysWhereNoneCanBeMade) {
   const TestFolder above;
   EXPECT_EQ(MessageOf([&] { TemporaryFolder folder(above.At("none")); }),
-            above.At("none") + ": no folder can be made there; name another");
+            above.At("none") + ": no folder can be created there; name another");
 }
 
 }  // namespace

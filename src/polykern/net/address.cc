@@ -18,7 +18,7 @@ std::string WithPort(const std::string& server) {
   const bool portless = bracketed ? server.ends_with(']') : server.find(':') == std::string::npos;
   std::string address = bare_ipv6 ? "[" + server + "]" : server;
   if (bare_ipv6 || portless) address += ":7433";
-  if (address.starts_with(':') || !HasPort(address)) {
+  if (address.starts_with(':') || address.find('/') != std::string::npos || !HasPort(address)) {
     throw Error(OptionName("server", server) + ": not of the form HOST:PORT, port 0 to 65535");
   }
   return address;

@@ -49,7 +49,8 @@ TEST(Address, OfAnyHostKeepsEveryPortThereIs) {
 }
 
 TEST(Address, ThatIsRefusedIsShownAsItWasTyped) {
-  for (const char* server : {":7433", "localhost:abc", "[::1]:70000"}) {
+  for (const char* server : {":7433", "localhost:abc", "[::1]:70000", "http://localhost:7433",
+                             "https://localhost", "localhost:7433/"}) {
     EXPECT_THAT([&] { WithPort(server); },
                 testing::ThrowsMessage<Error>(std::string("server=") + server +
                                               ": not of the form HOST:PORT, port 0 to 65535"));

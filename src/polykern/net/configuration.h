@@ -55,7 +55,7 @@ struct FederationConfiguration {
   std::uint64_t learn_ranges = 0;
 
   /// With masks: what tells this federation from any other, drawn when its store is made, and how
-  /// often its masks have begun anew (new_epoch.h).
+  /// often its masks have started again (new_epoch.h).
   std::string federation_id = {};
   std::uint64_t epoch = 0;
   std::uint64_t epoch_begin = 0;  ///< the step at which it began
@@ -97,7 +97,7 @@ using ConfigurationTexts = std::map<std::string, std::string>;
 
 /// The federation's algorithm, with the features that the simulator's first repetition draws.
 /// Throws Error as MakeAlgorithm does, and for a problem without inputs.
-/// `clients`: that are expected in the first step; 0: nobody knows. Only its server asks.
+/// `clients`: that are expected in the first step; 0: unknown. Only its server asks.
 std::unique_ptr<Algorithm> MakeAlgorithm(const FederationConfiguration& configuration,
                                          std::size_t clients = 0);
 

@@ -8,11 +8,11 @@ namespace polykern {
 /// Why a connection is ended, and how the other side sees that it ended. A plain value.
 struct Ending {
   enum class Kind {
-    kLost,      ///< nobody said why: no connection, no TLS, or it was cut
-    kNotOurs,   ///< whoever answers is not a polykern server
+    kLost,      ///< for no stated reason: no connection, no TLS, or it was cut
+    kNotOurs,   ///< the other side is not a polykern server
     kFinished,  ///< there is nothing more to say
     kStopping,  ///< the server stops
-    kRefused,   ///< not allowed in, and trying again will not help
+    kRefused,   ///< not allowed in, and reconnecting will not help
     kVersion,   ///< speaks another version of the protocol
     kBusy,      ///< come back later
     kReplaced,  ///< the same client has a newer connection
@@ -23,7 +23,8 @@ struct Ending {
   std::string reason = {};
 };
 
-/// The code of a WebSocket's close frame (docs/protocol.md), and back: what is unknown is kLost.
+/// The code of a WebSocket's close frame (docs/develop/protocol.md), and back: what is unknown is
+/// kLost.
 std::uint16_t CloseCodeOf(Ending::Kind kind);
 Ending::Kind KindOf(std::uint16_t close_code);
 

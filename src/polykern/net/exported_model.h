@@ -9,7 +9,7 @@
 
 namespace polykern {
 
-/// A federation's model by itself, with all that is needed to predict. A plain value.
+/// A federation's model on its own, with all that is needed to predict. A plain value.
 struct ExportedModel {
   ConfigurationTexts configuration = {};
   ModelChange model = {};            ///< every block

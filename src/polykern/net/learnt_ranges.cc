@@ -38,15 +38,15 @@ void SetRange(const std::map<std::uint64_t, ClientRanges>& told, std::size_t i,
 bool LearntRanges::Take(std::uint64_t client, const ClientRanges& ranges) {
   const std::size_t columns = inputs() + 1;
   if (ranges.least.size() != columns || ranges.greatest.size() != columns) {
-    throw BrokenRule(Rule::kLengths, "ranges came of " + std::to_string(ranges.least.size()) +
+    throw BrokenRule(Rule::kLengths, "received ranges of " + std::to_string(ranges.least.size()) +
                                          " and " + std::to_string(ranges.greatest.size()) +
-                                         " columns, the label among them; there are " +
+                                         " columns, the label included; there are " +
                                          std::to_string(columns));
   }
   for (std::size_t i = 0; i < columns; ++i) {
     const double least = ranges.least[i];
     const double greatest = ranges.greatest[i];
-    // Also false for what is no number.
+    // Also false for what is not a number.
     if (std::abs(least) <= kLargestInRange && std::abs(greatest) <= kLargestInRange &&
         least <= greatest) {
       continue;
@@ -57,7 +57,7 @@ bool LearntRanges::Take(std::uint64_t client, const ClientRanges& ranges) {
   const auto [place, fresh] = told_.try_emplace(client, ranges);
   if (!fresh &&
       (place->second.least != ranges.least || place->second.greatest != ranges.greatest)) {
-    throw BrokenRule(Rule::kTwice, "other ranges came from this client before");
+    throw BrokenRule(Rule::kTwice, "this client sent different ranges before");
   }
   return fresh;
 }

@@ -15,7 +15,7 @@ namespace polykern {
 inline constexpr double kLargestInRange = 1e300;
 
 /// How much wider than what was seen a learnt range is, on either side: the data of a few samples
-/// are seldom all that will come (docs/operations.md has figures).
+/// are seldom all that will come (docs/operate/settings.md has figures).
 inline constexpr double kRangeMargin = 0.1;
 
 /// The ranges of a federation that learns them, from the least and greatest values that its clients

@@ -116,7 +116,7 @@ TEST(LearntRanges, TakeTheSameTwiceAndNothingElse) {
       [&] {
         ranges.Take(0, {{0, 0, 0}, {1, 2, 1}});
       },
-      ThrowsMessage<BrokenRule>(HasSubstr("other ranges came from this client before")));
+      ThrowsMessage<BrokenRule>(HasSubstr("this client sent different ranges before")));
   EXPECT_EQ(ToTexts(ranges.Federation()), before);
 }
 

@@ -19,7 +19,7 @@ SignedMaskKey GetMaskKey(const v1::SignedMaskKey& in) {
   SignedMaskKey key{.certificate = in.certificate(), .key = {}, .signature = in.signature()};
   if (in.key().size() != key.key.size() || key.certificate.size() > kLongestCertificate ||
       key.signature.size() > kLongestSignature) {
-    throw Error("a message came with a mask key of another length");
+    throw Error("received a mask key of the wrong length");
   }
   std::copy(in.key().begin(), in.key().end(), reinterpret_cast<char*>(key.key.data()));
   return key;

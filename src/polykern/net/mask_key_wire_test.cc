@@ -39,11 +39,11 @@ TEST(MaskKeyWire, RefusesWhatCannotBeAKey) {
   key.certificate = std::string(kLongestCertificate, 'c');
   EXPECT_EQ(DecodeMaskKey(Encode(key)).certificate, key.certificate);
   key.certificate += 'c';
-  EXPECT_THAT(MessageOf([&] { DecodeMaskKey(Encode(key)); }), HasSubstr("of another length"));
+  EXPECT_THAT(MessageOf([&] { DecodeMaskKey(Encode(key)); }), HasSubstr("of the wrong length"));
   key = KeyOnTheWire();
   key.signature = std::string(257, 's');
-  EXPECT_THAT(MessageOf([&] { DecodeMaskKey(Encode(key)); }), HasSubstr("of another length"));
-  EXPECT_THAT(MessageOf([] { DecodeMaskKey(""); }), HasSubstr("of another length"));
+  EXPECT_THAT(MessageOf([&] { DecodeMaskKey(Encode(key)); }), HasSubstr("of the wrong length"));
+  EXPECT_THAT(MessageOf([] { DecodeMaskKey(""); }), HasSubstr("of the wrong length"));
   EXPECT_THAT(MessageOf([] { DecodeMaskKey("\xff\xff"); }), HasSubstr("not a valid message"));
 }
 

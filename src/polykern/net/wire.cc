@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "polykern/algorithms/server_weights.h"
 #include "polykern/core/error.h"
 #include "polykern/net/parse_message.h"
 #include "polykern/v1/federation.pb.h"
@@ -30,7 +31,7 @@ std::vector<T> Get(const Field& field) {
 std::string OneLine(const std::string& text) {
   std::string line = text.substr(0, kLongestReason);
   for (char& c : line) {
-    if (c < ' ' || c > '~') c = c < 0 ? '?' : ' ';
+    if (c < ' ' || c > '~') c = static_cast<unsigned char>(c) < 0x80 ? ' ' : '?';
   }
   return line;
 }
@@ -59,7 +60,7 @@ ModelChange GetModel(const v1::Model& model) {
 
 MaskNonce NonceOf(const std::string& bytes) {
   MaskNonce nonce = {};
-  if (bytes.size() != nonce.size()) throw Error("a nonce came that does not have 16 bytes");
+  if (bytes.size() != nonce.size()) throw Error("received a nonce that is not 16 bytes long");
   std::ranges::copy(bytes, nonce.begin());
   return nonce;
 }
@@ -175,7 +176,7 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
     if (!std::isfinite(report.squared_error()) || report.squared_error() < 0 ||
         !std::isfinite(report.regret()) || !std::isfinite(report.naive_error()) ||
         report.naive_error() < 0) {
-      throw Error("a report came whose numbers cannot be");
+      throw Error("received a report with impossible numbers");
     }
     return ClientReport{report.predictions(), report.squared_error(), report.regret(),
                         report.naive_error()};
@@ -184,7 +185,7 @@ ClientMessage DecodeClientMessage(std::string_view bytes) {
     return ClientRanges{Get<double>(message.ranges().least()),
                         Get<double>(message.ranges().greatest())};
   }
-  if (!message.has_update()) throw Error("a message came that is of no known kind");
+  if (!message.has_update()) throw Error("received a message of an unknown kind");
   const v1::Update& update = message.update();
   Updates updates;
   updates.step = update.step();
@@ -231,7 +232,7 @@ ServerMessage DecodeServerMessage(std::string_view bytes) {
     case v1::ServerMessage::KIND_NOT_SET:
       break;
   }
-  throw Error("a message came from the server that is of no known kind");
+  throw Error("received a message of an unknown kind from the server");
 }
 
 // A varint has at most 10 bytes, a field's tag and length at most 12.
@@ -246,10 +247,6 @@ std::size_t LongestClientMessage(const ModelShape& shape) {
 
 std::size_t LongestRanges(std::size_t inputs) {
   return 128 + 2 * sizeof(double) * (inputs + 1);
-}
-
-std::size_t WeightsOf(const ModelShape& shape) {
-  return shape.loss_per_block ? shape.blocks : shape.losses_per_update;
 }
 
 ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,

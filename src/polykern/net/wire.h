@@ -90,9 +90,6 @@ std::size_t LongestClientMessage(const ModelShape& shape);
 /// Nor are the ranges of so many inputs.
 std::size_t LongestRanges(std::size_t inputs);
 
-/// The server's own weights that go with a model of this shape.
-std::size_t WeightsOf(const ModelShape& shape);
-
 /// The blocks of `now` given by `blocks`.
 ModelChange TakeBlocks(const ModelShape& shape, const Broadcast& now,
                        std::vector<std::uint32_t> blocks);

@@ -206,7 +206,7 @@ TEST(BytesOnTheWire, OfAWelcomeComeBackWithEveryByteOfItsConfiguration) {
   }
 }
 
-TEST(BytesOnTheWire, CutOffAnywhereAreNoMessage) {
+TEST(BytesOnTheWire, CutOffAnywhereAreNotAMessage) {
   const RandomMessages m(11);
   const Welcome welcome{3, 2, {{"key", "value"}}, m.change, 5, true};
   const auto expect = [](const std::string& whole, const auto& decode) {
@@ -215,7 +215,7 @@ TEST(BytesOnTheWire, CutOffAnywhereAreNoMessage) {
       const std::string cut(whole.data(), length);
       EXPECT_THAT(
           [&] { decode(cut); },
-          ThrowsMessage<Error>(length == 0 ? HasSubstr("of no known kind")
+          ThrowsMessage<Error>(length == 0 ? HasSubstr("of an unknown kind")
                                            : HasSubstr(std::to_string(length) +
                                                        " bytes that are not a valid message")))
           << length << " of " << whole.size();
@@ -276,9 +276,9 @@ TEST(BytesOnTheWire, MayHoldFieldsThatAreNotKnownHere) {
 
 TEST(BytesOnTheWire, OfAKindThatIsNotKnownHereAreRefused) {
   EXPECT_THAT([] { DecodeClientMessage(BytesField(9, "later")); },
-              ThrowsMessage<Error>("a message came that is of no known kind"));
+              ThrowsMessage<Error>("received a message of an unknown kind"));
   EXPECT_THAT([] { DecodeServerMessage(BytesField(9, "later")); },
-              ThrowsMessage<Error>("a message came from the server that is of no known kind"));
+              ThrowsMessage<Error>("received a message of an unknown kind from the server"));
 }
 
 TEST(BytesOnTheWire, LetTheLastOfTwoKindsCount) {
@@ -310,7 +310,7 @@ TEST(BytesOnTheWire, WithoutFieldsMeanZeros) {
   EXPECT_TRUE(std::get<Verdict>(DecodeServerMessage(BytesField(3, ""))).accepted);
 }
 
-TEST(BytesOnTheWire, BringReasonsOnOneShortLineWhoeverSentThem) {
+TEST(BytesOnTheWire, BringReasonsOnOneShortLineWhicheverSideSentThem) {
   const std::string nasty =
       "a\x01\x1b[2J\r\n\x7f"
       "b\xc3\xa4 ~";

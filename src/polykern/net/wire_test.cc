@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "polykern/algorithms/server_weights.h"
 #include "polykern/core/error.h"
 #include "polykern/core/random.h"
 
@@ -109,7 +110,7 @@ TEST(Wire, CarriesATurnAndForEachClientWhatCounted) {
   EXPECT_EQ(std::get<ModelChange>(DecodeServerMessage(shared)).counted, 0U);
 }
 
-TEST(ApplyModel, RefusesATurnThatNobodyCouldAnswer) {
+TEST(ApplyModel, RefusesATurnThatNoClientCouldAnswer) {
   ModelShape shape{.blocks = 1, .width = 1};
   shape.sums = {10, 20};
   ModelChange change{.step = 1, .blocks = {0}, .values = {1}};
@@ -232,7 +233,7 @@ TEST(Wire, TakesAnyBytesAndThrowsNothingButError) {
   EXPECT_GT(good, 1000U);
 }
 
-TEST(Wire, RefusesWhatIsNoMessage) {
+TEST(Wire, RefusesWhatIsNotAMessage) {
   EXPECT_THROW(DecodeClientMessage(""), Error);
   EXPECT_THROW(DecodeClientMessage("\xff\xff\xff"), Error);
   EXPECT_THROW(DecodeServerMessage(""), Error);

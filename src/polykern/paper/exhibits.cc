@@ -10,7 +10,7 @@
 namespace polykern {
 namespace {
 
-/// The protocols a row is run in: weights that nobody has cannot be carried.
+/// The protocols a row is run in: weights that do not exist cannot be carried.
 std::vector<bool> Protocols(const PaperRow& row) {
   return row.private_weights ? std::vector<bool>{true, false} : std::vector<bool>{false};
 }

@@ -33,7 +33,7 @@ std::string Escaped(const std::string& text) {
     } else if (c == '"') {
       escaped += "&quot;";
     } else if (static_cast<unsigned char>(c) < ' ') {
-      escaped += ' ';  // most control characters are no XML at all
+      escaped += ' ';  // most control characters are not valid XML
     } else {
       escaped += c;
     }

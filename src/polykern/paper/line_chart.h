@@ -9,7 +9,7 @@ namespace polykern {
 struct ChartLine {
   std::string name = {};
   std::vector<double> x = {};
-  std::vector<double> y = {};  ///< as many as x; what is no number leaves a gap
+  std::vector<double> y = {};  ///< as many as x; what is not a number leaves a gap
   bool dashed = false;
 };
 

@@ -73,7 +73,7 @@ std::uint64_t LeastSigma(const NoisePlan& plan, double epsilon, double delta) {
   const double estimate = std::ceil(std::sqrt(RhoSpent(plan, 1, plan.releases) / rho));
   if (!(estimate <= static_cast<double>(DiscreteGaussian::kMostSigma))) {
     throw Error(OptionName("epsilon") +
-                " is too small for noise in so small a unit; raise it, or " + "lower " +
+                " is too small for noise in such a small unit; raise it, or " + "lower " +
                 OptionName("releases"));
   }
   auto sigma = static_cast<std::uint64_t>(std::max(estimate, 1.0));

@@ -129,7 +129,7 @@ TEST(Hmac, IsThatOfTheStandard) {
             "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
-TEST(PairKey, IsTheSameFromEitherSideAndNobodyElses) {
+TEST(PairKey, IsTheSameFromEitherSideAndDiffersForOthers) {
   const MaskKeys client = MakeMaskKeys();
   const MaskKeys helper = MakeMaskKeys();
   const MaskKeys stranger = MakeMaskKeys();

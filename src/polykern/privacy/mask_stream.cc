@@ -47,6 +47,20 @@ class FixedFields {
   std::uint8_t* end_;
 };
 
+/// 8 bytes of each, the lowest first.
+void AddLowestFirst(std::span<const std::uint64_t> integers, Hmac& hmac) {
+  if constexpr (std::endian::native == std::endian::little) {
+    hmac.Add({reinterpret_cast<const std::uint8_t*>(integers.data()), integers.size_bytes()});
+  } else {
+    std::array<std::uint8_t, 8> bytes{};
+    for (const std::uint64_t integer : integers) {
+      FixedFields(bytes).Number(integer);
+      hmac.Add(bytes);
+    }
+    Wipe(bytes);
+  }
+}
+
 constexpr std::array<std::uint8_t, 16> kStreamPurpose = {'p', 'o', 'l', 'y', 'k', 'e', 'r', 'n',
                                                          ' ', 'm', 'a', 's', 'k', ' ', '1', 0};
 
@@ -57,16 +71,7 @@ MaskNonce MessageNonce(const SecretKey& own, std::uint64_t turn,
   Hmac hmac;
   hmac.Start(own.bytes);
   hmac.Add(Encoding("polykern nonce 1").Number(turn).Number(integers.size()).bytes());
-  std::array<std::uint8_t, 4096> block{};
-  for (std::size_t done = 0; done < integers.size();) {
-    const std::size_t count = std::min(integers.size() - done, block.size() / 8);
-    const std::span<std::uint8_t> bytes(block.data(), 8 * count);
-    FixedFields fields(bytes);
-    for (const std::uint64_t integer : integers.subspan(done, count)) fields.Number(integer);
-    hmac.Add(bytes);
-    done += count;
-  }
-  Wipe(block);
+  AddLowestFirst(integers, hmac);
   const auto sum = hmac.End();
   MaskNonce nonce{};
   std::copy_n(sum.begin(), nonce.size(), nonce.begin());

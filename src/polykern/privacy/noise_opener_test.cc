@@ -120,7 +120,7 @@ TEST(NoiseOpener, SpendsEpsilonReleaseByReleaseAndRefusesOneMore) {
   EXPECT_EQ(opener.EpsilonSpent(), before);
 }
 
-TEST_F(NoiseIsAdded, NotToWhatNobodyMaySee) {
+TEST_F(NoiseIsAdded, NotToWhatMayNotBeSeen) {
   NoiseOpener opener(*algorithm_, 1, 7);
   Release refused = ClosedSum(0, numbers_);
   refused.refusal = "too few clients";

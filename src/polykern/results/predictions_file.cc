@@ -13,7 +13,8 @@
 namespace polykern {
 namespace {
 
-/// Enough for any label, and without the noise of scaling to and fro; nothing for what is none.
+/// Enough for any label, and without the noise of scaling to and fro; nothing for what is not a
+/// label.
 std::string NineDigits(double value) {
   if (!std::isfinite(value)) return "";
   std::array<char, 32> text{};

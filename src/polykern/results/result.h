@@ -15,8 +15,8 @@
 
 namespace polykern {
 
-/// result.json: what ran, on what, and what came out (docs/result.md lists the fields). `command`
-/// is what a user types to get the same again. Curves are thinned to at most 1000 points.
+/// result.json: what ran, on what, and what came out (docs/use/result.md lists the fields).
+/// `command` is what a user types to get the same again. Curves are thinned to at most 1000 points.
 std::string ResultJson(const Source& source, const SourceOptions& source_options,
                        const ExperimentOptions& options, const std::vector<RowResult>& rows,
                        const std::string& command);
@@ -55,7 +55,7 @@ std::vector<VaryingOption> VaryingOptions(const std::vector<RowResult>& rows);
 std::string SampleSettings(const Source& source, const SourceOptions& options);
 
 /// Everything that decides what a row gives on given data, as one line of JSON: equal lines, equal
-/// results. Threads are no part of it. Kept runs are found by it, as by SampleSettings.
+/// results. Threads are not part of it. Kept runs are found by it, as by SampleSettings.
 std::string RowSettings(const Row& row, const ExperimentOptions& options);
 
 /// Indented JSON with each list of plain values on one line: result.json as people can read it.

@@ -42,7 +42,7 @@ Json MeanOf(std::span<const double> values) {
 }
 
 /// A curve of at most kMostPoints points, each for a window of equally many steps: the window's
-/// mean error and coverage, and the regret and the epsilon at its end. No error (null) if nobody
+/// mean error and coverage, and the regret and the epsilon at its end. No error (null) if no client
 /// took part.
 CurvesView CurvesOf(const RowResult& row) {
   const std::size_t steps = row.step_mse.size();

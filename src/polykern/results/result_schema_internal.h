@@ -61,7 +61,7 @@ class ObjectOf {
   using Json = nlohmann::ordered_json;
   struct Entry {
     Field field;
-    /// The value; discarded JSON leaves an optional field out. Null: somebody else adds the field.
+    /// The value; discarded JSON leaves an optional field out. Null: other code adds the field.
     Json (*get)(const From& from);
   };
 

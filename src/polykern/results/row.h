@@ -134,9 +134,9 @@ struct RowResult {
   std::optional<Yardsticks> naive;
   std::optional<double> coverage;        ///< part of the labels within their interval
   std::optional<double> interval_width;  ///< of scaled labels
-  std::vector<double> step_coverage;     ///< per step; NaN: nobody had an interval. Empty without
-  std::vector<double> client_coverage;   ///< per client
-  std::vector<double> step_epsilon;      ///< per step: spent so far. Empty without noisy sums
+  std::vector<double> step_coverage;    ///< per step; NaN: no client had an interval. Empty without
+  std::vector<double> client_coverage;  ///< per client
+  std::vector<double> step_epsilon;     ///< per step: spent so far. Empty without noisy sums
   /// Of the first repetition, steps x clients, NaN where none was made; empty if not kept.
   std::vector<double> predictions;
   std::vector<double> ends;  ///< low and high of the interval of each; empty: there are none

@@ -60,7 +60,7 @@ double SumInOrder(std::size_t count, const Term& term) {
   return partial[0];
 }
 
-/// exp(x) for x <= 0: 2^n times the series of the rest; 0 where that is no normal number.
+/// exp(x) for x <= 0: 2^n times the series of the rest; 0 where that is not a normal number.
 double ExpOfNegative(double x) {
   if (!(x >= -708)) return 0;
   const double shifted = std::fma(x, 1.4426950408889634, 0x1.8p52);  // n in the low bits

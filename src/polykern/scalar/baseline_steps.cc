@@ -1,4 +1,4 @@
-// The algorithms that POF-MKL is compared with, as docs/algorithm.md has them.
+// The algorithms that POF-MKL is compared with, as docs/understand/baselines.md has them.
 
 #include <algorithm>
 #include <array>

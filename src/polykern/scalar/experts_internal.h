@@ -7,7 +7,7 @@
 #include "polykern/algorithms/options.h"
 #include "polykern/scalar/arithmetic_internal.h"
 
-// What a client learns about its experts, and by itself.
+// What a client learns about its experts, and on its own.
 namespace polykern::scalar {
 
 /// AdaHedge: the rate that a mixability gap gives, and the gap after one more step with these

@@ -1,4 +1,4 @@
-// pof-gram, as docs/beyond.md has it.
+// pof-gram, as docs/understand/pof-gram.md has it.
 
 #include <algorithm>
 #include <cmath>

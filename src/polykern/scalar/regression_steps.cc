@@ -1,4 +1,4 @@
-// pof-newton and local-rls, as docs/beyond.md has them.
+// pof-newton and local-rls, as docs/understand/pof-newton.md has them.
 
 #include <algorithm>
 #include <optional>

@@ -111,14 +111,14 @@ class Execution {
   struct Chain {
     std::size_t next = 0;  // of its repetitions
     std::unique_ptr<Clients> clients = {};
-    std::vector<double> state = {};  // of all clients, if it goes on from a kept repetition
+    std::vector<double> state = {};  // of all clients, if it continues from a kept repetition
   };
 
   std::size_t RowOf(std::size_t chain) const { return chain * length_ / options_.repetitions; }
   std::size_t RepetitionOf(std::size_t chain, std::size_t i) const {
     return (chain * length_ + i) % options_.repetitions;
   }
-  /// Carried weights of very many clients are not kept: then the row starts anew.
+  /// Carried weights of very many clients are not kept: then the row starts again.
   bool KeepsState(std::size_t row) const {
     constexpr std::size_t kMostNumbers = std::size_t{1} << 24;
     const std::size_t size = algorithms_[row]->state_size() * stream_.clients();

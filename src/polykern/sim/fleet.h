@@ -58,7 +58,8 @@ class Fleet {
 class FleetData {
  public:
   /// That scores are added up of. Where these are more than Algorithm::most_clients, a device takes
-  /// smaller numbers alone in their updates, so that sums still fit.
+  /// smaller numbers alone in their updates, so that sums still fit; not of algorithms that send
+  /// sums over samples, whose limit stays.
   static constexpr std::uint64_t kMostClients = (std::uint64_t{1} << 30) - 1;
 
   virtual ~FleetData() = default;

@@ -173,7 +173,7 @@ TEST(Intervals, ChangeNoBitOfAPredictionAndAreTheSameOnAnyThreads) {
   EXPECT_TRUE(plain.result.step_coverage.empty() && plain.result.client_coverage.empty());
 }
 
-TEST(Intervals, GoOnWithTheSameBitsAfterAStop) {
+TEST(Intervals, ResumeWithTheSameBitsAfterAStop) {
   const SyntheticFleet fleet({.clients = 70, .steps = 30});
   Row row;
   row.options.kernels = 5;

@@ -50,7 +50,7 @@ void SimulatedMasks::MakeHelped(const Ring& ring, std::uint64_t seed, std::size_
   opener_ = std::make_unique<MaskOpener>(kEpoch, ring, keys);
 }
 
-/// Nobody waits here for more samples, so clients have no rules of their own.
+/// No client waits here for more samples, so clients have no rules of their own.
 void SimulatedMasks::MakePairs(std::uint64_t seed, std::size_t clients) {
   pairs_.resize(clients);
   for (std::uint64_t one = 0; one < clients; ++one) {

@@ -70,7 +70,8 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   }
   if (masks_) coordinator_.TakeMasked();
   if (noise_) coordinator_.LetCallerOpen();
-  const std::uint64_t most = options.device != nullptr
+  const bool smaller_numbers = options.device != nullptr && algorithm.kept_samples() == 0;
+  const std::uint64_t most = smaller_numbers
                                  ? std::max(algorithm.most_clients(), FleetData::kMostClients)
                                  : algorithm.most_clients();
   if (stream.clients() > most) {
@@ -305,7 +306,7 @@ void Simulation::Record() {
   const auto sums = std::span<const std::int64_t>(sums_);
   const double squared_error = DoubleSum::Value(sums.first<DoubleSum::kWords>());
   const double regret = DoubleSum::Value(sums.subspan<DoubleSum::kWords, DoubleSum::kWords>());
-  // NaN if nobody took part.
+  // NaN if no client took part.
   step_mse_.push_back(squared_error / static_cast<double>(sums_.back()));
   step_regret_.push_back(algorithm_.experts() == 0
                              ? std::numeric_limits<double>::quiet_NaN()

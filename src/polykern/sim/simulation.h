@@ -38,8 +38,8 @@ struct Forecast;
 /// Predictions, model and all results have the same bits for any number of threads.
 ///
 /// Where the stream is to be predicted several steps ahead, the prediction that counts is the one
-/// made so early, with the model and the client's state of then; learning takes place when the
-/// label is known, as always, and so does the regret.
+/// made that early, with the model and the client's state of that time; learning takes place when
+/// the label is known, as always, and so does the regret.
 ///
 /// The clients may be spread over ranks: each has a simulation of its own clients, and all of them
 /// step together. broadcast, step_mse and step_regret are then those of all clients, on every rank;
@@ -61,8 +61,8 @@ class Simulation {
     /// public: of the program alone. Then step_mse, step_regret, broadcast and what Run gives are
     /// there, but neither Save nor the clients' states unless `carries_states`.
     const FleetData* device = nullptr;
-    /// The clients may have learnt before, and somebody looks at them after Run. False: they are at
-    /// their start, and nobody does.
+    /// The clients may have learnt before, and are read after Run. False: they are at
+    /// their start, and are not read.
     bool carries_states = true;
   };
 
@@ -86,15 +86,15 @@ class Simulation {
 
   struct RunOptions {
     const WeightPlan& weights;  ///< whose weights to look at, and when
-    /// The clients start with equal weights: then Theorem 2 is about them.
+    /// The clients start with equal weights, as Theorem 2 requires.
     bool equal_weights = true;
-    /// Hears how many steps are over, again and again; what it throws, other than Error, ends the
+    /// Is called with the number of finished steps; what it throws, other than Error, ends the
     /// run.
     std::function<void(std::size_t)> passed = {};
   };
   /// All steps that are left. A run that diverges keeps what it had and says so; its repetition is
   /// then 0. With ranks, the per-client parts of the result are on rank 0 alone, the rest is on
-  /// all. Throws Error if nobody took part in any step.
+  /// all. Throws Error if no client took part in any step.
   Repetition Run(const RunOptions& options);
 
   const Broadcast& broadcast() const;
@@ -110,8 +110,8 @@ class Simulation {
   /// for. Those of several ranks, one of them with the model, add up to that of all clients.
   std::uint64_t Fingerprint(bool with_model = true) const;
 
-  /// The whole state as numbers; a new simulation of the same things that loads it goes on with the
-  /// same bits, intervals included. Kept predictions are not part of it. Not with ranks.
+  /// The whole state as numbers; a new simulation of the same things that loads it continues with
+  /// the same bits, intervals included. Kept predictions are not part of it. Not with ranks.
   std::vector<double> Save() const;
   void Load(std::span<const double> saved);
 
@@ -163,14 +163,14 @@ class Simulation {
   std::vector<SampleBlock> samples_;                       // one per worker
   std::vector<Totals> totals_;                             // one per worker
   std::vector<std::int64_t> sums_;  // of the step: both sums of doubles, intervals and covering
-                                    // ones if they are wished, and the participants
+                                    // ones if they are asked for, and the participants
   std::vector<std::int64_t> scratch_;
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;
   std::vector<ClientIntervals> intervals_;  // none unless they are wished
   std::vector<double> ends_;                // as Repetition has them
-  std::vector<double> step_coverage_;       // NaN: nobody had an interval
+  std::vector<double> step_coverage_;       // NaN: no client had an interval
   std::vector<double> step_epsilon_;        // with noise: spent after each step
   std::vector<Forecast> forecasts_;  // ahead() x clients, if labels are predicted before their step
 };

@@ -19,7 +19,7 @@
 namespace polykern {
 namespace {
 
-/// Steps in which nobody took part have no error.
+/// Steps in which no client took part have no error.
 double MeanOfNumbers(std::span<const double> values) {
   std::vector<double> numbers;
   std::ranges::copy_if(values, std::back_inserter(numbers),

@@ -13,61 +13,15 @@
 #include "polykern/data/synthetic.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/sim/experiment.h"
+#include "polykern/sim/simulation_testing.h"
 
 namespace polykern {
 namespace {
 
-using Bits = std::vector<std::uint64_t>;
-
-Bits BitsOf(std::span<const double> values) {
-  Bits bits;
-  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
-  return bits;
-}
-
-/// 150 clients: three blocks, the last one shorter; some absent at every step.
-struct Fixture {
-  SyntheticFleet fleet{{.clients = 150,
-                        .steps = 24,
-                        .sites = 4,
-                        .dimension = 5,
-                        .noise = 0.05,
-                        .drift = 0,
-                        .seed = 11}};
-  std::unique_ptr<Algorithm> algorithm;
-  Simulation::Options options{
-      .seed = 2, .participation = 0.8, .keep_predictions = true, .uniforms = {}};
-
-  Fixture() { Use("pof-mkl"); }
-  void Use(std::string_view name, double forgetting = 1) {
-    AlgorithmOptions settings;
-    settings.forgetting = forgetting;
-    settings.kernels_per_upload = 5;
-    settings.exploration = 0.3;
-    settings.features = 10;
-    settings.budget = 1100;      // every kernel and its loss: 1071
-    settings.local_memory = 32;  // little, for sanitizers
-    algorithm = MakeAlgorithm(name, settings, {fleet.dimension(), fleet.steps(), 5});
-  }
-};
-
-/// Everything a run gives, as bits.
-Bits RunOn(const Fixture& f, std::size_t threads) {
-  Workers workers(threads);
-  Clients clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
-  while (!simulation.done()) simulation.Step();
-  Bits bits = BitsOf(simulation.predictions());
-  const Bits rest = BitsOf(simulation.Save());
-  bits.insert(bits.end(), rest.begin(), rest.end());
-  bits.push_back(simulation.Fingerprint());
-  return bits;
-}
-
 TEST(Simulation, HasTheSameBitsForAnyNumberOfThreads) {
   for (const auto name : AlgorithmNames()) {
     SCOPED_TRACE(name);
-    Fixture f;
+    SimulatedFleet f;
     f.Use(name);
     const Bits alone = RunOn(f, 1);
     EXPECT_EQ(RunOn(f, 2), alone);
@@ -76,7 +30,7 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsWithPrivateExperts) {
-  Fixture f;
+  SimulatedFleet f;
   AlgorithmOptions options;
   options.features = 10;
   options.experts = Experts::kFederatedAndLocal;
@@ -95,7 +49,7 @@ constexpr std::string_view kForgetful[] = {"pof-gram", "pof-newton", "local-rls"
 TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsOfClientsThatChooseHowToForget) {
   for (const auto name : kForgetful) {
     SCOPED_TRACE(name);
-    Fixture f;
+    SimulatedFleet f;
     f.Use(name, kAutoForgetting);
     const Bits alone = RunOn(f, 1);
     EXPECT_EQ(RunOn(f, 2), alone);
@@ -105,29 +59,8 @@ TEST(Simulation, HasTheSameBitsForAnyNumberOfThreadsOfClientsThatChooseHowToForg
 
 class StoppedSimulation : public testing::TestWithParam<std::string_view> {};
 
-void ExpectTheSameBitsAfterAStop(const Fixture& f) {
-  Workers workers(2);
-  Clients clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation whole(*f.algorithm, f.fleet, clients, workers, f.options);
-  while (!whole.done()) whole.Step();
-
-  Clients first_clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation first(*f.algorithm, f.fleet, first_clients, workers, f.options);
-  while (first.step() < 9) first.Step();
-  const std::vector<double> saved = first.Save();
-  first.Step();  // what happens after the save must not matter
-
-  Clients second_clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation second(*f.algorithm, f.fleet, second_clients, workers, f.options);
-  second.Load(saved);
-  EXPECT_EQ(second.step(), 9U);
-  while (!second.done()) second.Step();
-  EXPECT_EQ(BitsOf(second.Save()), BitsOf(whole.Save()));
-  EXPECT_EQ(second.Fingerprint(), whole.Fingerprint());
-}
-
-TEST_P(StoppedSimulation, GoesOnWithTheSameBits) {
-  Fixture f;
+TEST_P(StoppedSimulation, ResumesWithTheSameBits) {
+  SimulatedFleet f;
   f.Use(GetParam());
   ExpectTheSameBitsAfterAStop(f);
   if (std::ranges::count(kForgetful, GetParam()) == 0) return;
@@ -145,136 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Registry, StoppedSimulation,
                            return name;
                          });
 
-TEST(Simulation, HasTheSameBitsWithMasks) {
-  Fixture f;
-  f.Use("pof-gram");
-  AlgorithmOptions settings = f.algorithm->definition().options;
-  settings.masking = Masking::kHelper;
-  const auto masked =
-      MakeAlgorithm("pof-gram", settings, {f.fleet.dimension(), f.fleet.steps(), 5});
-  Workers workers(3);
-  Clients clients(*f.algorithm, 0, f.fleet.clients());
-  Clients masking(*masked, 0, f.fleet.clients());
-  Simulation plain(*f.algorithm, f.fleet, clients, workers, f.options);
-  Simulation hidden(*masked, f.fleet, masking, workers, f.options);
-  while (!plain.done()) {
-    plain.Step();
-    hidden.Step();
-  }
-  EXPECT_GT(plain.broadcast().releases, 3U);
-  EXPECT_EQ(BitsOf(hidden.predictions()), BitsOf(plain.predictions()));
-  EXPECT_EQ(hidden.Fingerprint(), plain.Fingerprint());
-  EXPECT_EQ(BitsOf(masking.Save()), BitsOf(clients.Save()));
-  EXPECT_GT(hidden.traffic().up_bytes, plain.traffic().up_bytes);
-  EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
-}
-
-TEST(Simulation, HasTheSameBitsWithPairwiseMasks) {
-  Fixture f;
-  f.options.participation = 1;
-  AlgorithmOptions settings;
-  settings.least_clients = f.fleet.clients();  // as pairwise masks need it
-  const Problem problem{f.fleet.dimension(), f.fleet.steps(), 5, f.fleet.clients()};
-  const auto open = MakeAlgorithm("pof-gram", settings, problem);
-  settings.masking = Masking::kPairwise;
-  const auto masked = MakeAlgorithm("pof-gram", settings, problem);
-  Workers workers(3);
-  Clients clients(*open, 0, f.fleet.clients());
-  Clients masking(*masked, 0, f.fleet.clients());
-  Simulation plain(*open, f.fleet, clients, workers, f.options);
-  Simulation hidden(*masked, f.fleet, masking, workers, f.options);
-  while (!plain.done()) {
-    plain.Step();
-    hidden.Step();
-  }
-  EXPECT_GT(plain.broadcast().releases, 3U);
-  EXPECT_EQ(hidden.Fingerprint(), plain.Fingerprint());
-  EXPECT_EQ(BitsOf(masking.Save()), BitsOf(clients.Save()));
-  EXPECT_LE(hidden.traffic().up_bytes, plain.traffic().up_bytes + 24 * plain.traffic().messages);
-  f.options.participation = 0.5;
-  EXPECT_THAT(MessageOf([&] { Simulation(*masked, f.fleet, masking, workers, f.options); }),
-              testing::HasSubstr("pairwise needs every client in every step"));
-}
-
-/// pof-gram with noise, its federated expert alone.
-Fixture NoisyFixture(double epsilon, std::size_t releases = 64, Masking masking = Masking::kNone) {
-  Fixture f;
-  AlgorithmOptions settings;
-  settings.epsilon = epsilon;
-  settings.releases = releases;
-  settings.masking = masking;
-  settings.least_clients = 2;  // what masks need anyway
-  settings.experts = Experts::kFederated;
-  f.algorithm = MakeAlgorithm("pof-gram", settings, {f.fleet.dimension(), f.fleet.steps(), 5});
-  return f;
-}
-
-TEST(NoisySimulation, HasTheSameBitsForAnyNumberOfThreadsAndWithMasks) {
-  const Fixture f = NoisyFixture(1);
-  const Bits alone = RunOn(f, 1);
-  EXPECT_EQ(RunOn(f, 3), alone);
-  const Fixture masked = NoisyFixture(1, 64, Masking::kHelper);
-  const std::size_t predictions = f.fleet.clients() * f.fleet.steps();
-  Bits hidden = RunOn(masked, 2);
-  EXPECT_EQ(hidden.back(), alone.back()) << "fingerprints";
-  hidden.resize(predictions);
-  EXPECT_EQ(hidden, Bits(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(predictions)));
-}
-
-// Private experts cost no privacy: with them a client is never worse off than alone.
-TEST(NoisySimulation, BeatsStayingAloneWithPrivateExperts) {
-  const SyntheticFleet fleet({.clients = 20, .steps = 300});
-  const auto error = [&](const char* name) {
-    Row row;
-    row.algorithm = name;
-    row.options.epsilon = 1;
-    const auto algorithm = MakeAlgorithm(row.algorithm, row.options,
-                                         {fleet.dimension(), fleet.steps(), 1, fleet.clients()});
-    return RunAlgorithm(fleet, row, *algorithm, {}).result.mse.mean;
-  };
-  EXPECT_LT(error("pof-gram"), 0.95 * error("local-rls"));
-}
-
-TEST(NoisySimulation, ThatWasStoppedResumesWithTheSameBits) {
-  ExpectTheSameBitsAfterAStop(NoisyFixture(1));
-}
-
-double LastErrors(const Fixture& f) {
-  Workers workers(2);
-  Clients clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
-  while (!simulation.done()) simulation.Step();
-  const auto last = simulation.step_mse().last(8);
-  return std::accumulate(last.begin(), last.end(), 0.0) / 8;
-}
-
-TEST(NoisySimulation, IsBetterWithLessPrivacy) {
-  const double hardly = LastErrors(NoisyFixture(1e4));
-  const double little = LastErrors(NoisyFixture(8));
-  const double much = LastErrors(NoisyFixture(0.5));
-  EXPECT_LT(hardly, little);
-  EXPECT_LT(little, much);
-  EXPECT_LT(hardly, 0.5 * much);
-}
-
-TEST(NoisySimulation, KeepsPredictingWhenItsReleasesAreSpent) {
-  const Fixture f = NoisyFixture(8, 2);
-  Workers workers(2);
-  Clients clients(*f.algorithm, 0, f.fleet.clients());
-  Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
-  while (simulation.broadcast().releases < 2) simulation.Step();
-  const std::vector<float> model = simulation.broadcast().model;
-  const auto sent = simulation.traffic().up_numbers;
-  EXPECT_GT(sent, 0U);
-  while (!simulation.done()) simulation.Step();
-  EXPECT_EQ(simulation.broadcast().releases, 2U);
-  EXPECT_EQ(simulation.broadcast().model, model);
-  EXPECT_EQ(simulation.traffic().up_numbers, sent);
-  EXPECT_TRUE(std::isfinite(simulation.step_mse().back()));
-}
-
 TEST(Simulation, CountsLossesAsSentAndWeightsAsReceived) {
-  Fixture f;
+  SimulatedFleet f;
   f.Use("em-kofl");
   Workers workers(1);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
@@ -287,7 +92,7 @@ TEST(Simulation, CountsLossesAsSentAndWeightsAsReceived) {
 }
 
 TEST(Simulation, WithoutExpertsThereIsNoRegret) {
-  Fixture f;
+  SimulatedFleet f;
   f.Use("perfedavg");
   Workers workers(1);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
@@ -297,7 +102,7 @@ TEST(Simulation, WithoutExpertsThereIsNoRegret) {
 }
 
 TEST(Simulation, NoticesADivergingClientThatSendsNothing) {
-  Fixture f;
+  SimulatedFleet f;
   AlgorithmOptions wild;
   wild.learning_rate = 1e6;
   f.algorithm = MakeAlgorithm("local", wild, {f.fleet.dimension(), f.fleet.steps(), 5});
@@ -312,7 +117,7 @@ TEST(Simulation, NoticesADivergingClientThatSendsNothing) {
 }
 
 TEST(Simulation, RefusesASavedStateOfOtherSettings) {
-  const Fixture f;
+  const SimulatedFleet f;
   Workers workers(1);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
@@ -322,14 +127,14 @@ TEST(Simulation, RefusesASavedStateOfOtherSettings) {
 }
 
 TEST(Simulation, TheFingerprintTellsSeedsApart) {
-  Fixture f;
+  SimulatedFleet f;
   const Bits one = RunOn(f, 1);
   f.options.seed = 3;
   EXPECT_NE(RunOn(f, 1).back(), one.back());
 }
 
 TEST(Simulation, CountsWhatIsSentAndWhoTookPart) {
-  const Fixture f;
+  const SimulatedFleet f;
   Workers workers(1);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
   Simulation simulation(*f.algorithm, f.fleet, clients, workers, f.options);
@@ -347,7 +152,7 @@ TEST(Simulation, CountsWhatIsSentAndWhoTookPart) {
 }
 
 TEST(Simulation, FixedUniformsReplaceEveryDraw) {
-  const Fixture f;
+  const SimulatedFleet f;
   const std::vector<double> uniforms(150 * 24, 0.5);
   Workers workers(2);
   Clients clients(*f.algorithm, 0, f.fleet.clients());
@@ -468,7 +273,7 @@ class FarStream final : public Stream {
 TEST(Simulation, PredictsAheadWithTheModelAndTheStateOfThen) {
   for (const char* name : {"pof-mkl", "pof-newton", "pof-gram", "local-rls"}) {
     SCOPED_TRACE(name);
-    Fixture f;
+    SimulatedFleet f;
     f.Use(name);
     f.options.participation = 1;
     f.options.coverage = 0.9;
@@ -498,8 +303,8 @@ TEST(Simulation, PredictsAheadWithTheModelAndTheStateOfThen) {
   }
 }
 
-TEST(Simulation, ThatPredictsAheadGoesOnWithTheSameBits) {
-  Fixture f;
+TEST(Simulation, ThatPredictsAheadResumesWithTheSameBits) {
+  SimulatedFleet f;
   const FarStream far(f.fleet);
   Workers workers(1);
   Clients clients(*f.algorithm, 0, f.fleet.clients());

@@ -50,7 +50,7 @@ const char* Fault(const GramGrid& grid, const SumsOfClient& sums, double samples
     const double cosine = sums.Square(j + 1);
     if (sine < 0 || cosine < 0) return "a sum of squares is negative";
     if (std::abs(sine + cosine - samples / features) > tolerance) {
-      return "its features do not have the length that so many samples have";
+      return "the norm of its features does not match its number of samples";
     }
   }
   const double squares = sums.SquaredLabels();
@@ -91,7 +91,7 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
       if (!updates.nonces.empty()) continue;  // masked: only their total can be judged
       if (grid.noisy()) {
         if (TooLarge(grid, numbers.first(grid.NumbersOf(expert)), static_cast<double>(samples))) {
-          refuse(Rule::kSums, "a sum is larger than that of so many samples can be");
+          refuse(Rule::kSums, "a sum is too large for its number of samples");
         }
         numbers = numbers.subspan(grid.NumbersOf(expert));
         continue;
@@ -99,14 +99,14 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
       const SumsOfClient sums(grid, expert, numbers);
       if (const char* fault = Fault(grid, sums, static_cast<double>(samples))) {
         refuse(Rule::kSums,
-               "the sums of expert " + std::to_string(expert) + " cannot be: " + fault);
+               "the sums of expert " + std::to_string(expert) + " are impossible: " + fault);
       }
       numbers = numbers.subspan(grid.NumbersOf(expert));
     }
     const SampleCount& fresh = updates.fresh[c];
     if (fresh.unknowns < fresh.samples || fresh.samples > GramGrid::kMostSamples ||
         fresh.unknowns > GramGrid::kMostSamples) {
-      refuse(Rule::kCounts, "it says to have learnt from " + std::to_string(fresh.samples) +
+      refuse(Rule::kCounts, "it claims to have learnt from " + std::to_string(fresh.samples) +
                                 " samples with " + std::to_string(fresh.unknowns) + " unknowns");
     }
   }

@@ -73,7 +73,7 @@ TEST(GramDivision, EndsWhenAllIsWellForLong) {
   EXPECT_TRUE(division.suspects().empty());
 }
 
-TEST(GramDivision, SuspectsOthersIfNobodyWasInAllBadSums) {
+TEST(GramDivision, SuspectsOthersIfNoClientWasInAllBadSums) {
   GramDivision division;
   division.Spoilt({1, 2, 3, 4}, 2);
   division.Spoilt({1, 2}, 2);

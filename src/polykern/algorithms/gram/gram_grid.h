@@ -17,11 +17,11 @@ namespace polykern {
 ///   sum y^2; and the client's weights of all experts.
 /// All D of a kernel have the features of one bank, so the sums of a larger D hold those of every
 /// smaller one.
-/// With noise (docs/beyond.md) there is one kernel of one size, and of its sums only what is not
-/// known anyway: neither squared labels nor weights, and of a pair's sine s and cosine c, whose
-/// squares add up to 1 / D, two numbers in place of three: sum (cc - ss) / sqrt 2 in that of ss,
-/// sum sqrt 2 sc in that of sc, and none in that of cc. So the numbers of one sample have a squared
-/// length of 1/2 in A and of at most 1/4 in b. Immutable: threads may share it.
+/// With noise (docs/understand/noise.md) there is one kernel of one size, and of its sums only
+/// what is not known anyway: neither squared labels nor weights, and of a pair's sine s and cosine
+/// c, whose squares add up to 1 / D, two numbers in place of three: sum (cc - ss) / sqrt 2 in that
+/// of ss, sum sqrt 2 sc in that of sc, and none in that of cc. So the numbers of one sample have a
+/// squared length of 1/2 in A and of at most 1/4 in b. Immutable: threads may share it.
 class GramGrid {
  public:
   /// What the sizes of kernels are chosen from.

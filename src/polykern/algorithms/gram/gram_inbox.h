@@ -38,6 +38,11 @@ class GramInbox final : public Inbox {
   GramInbox(const GramGrid& grid, const std::vector<std::uint32_t>& turn,
             const GramDivision* division = nullptr);
 
+  /// What is counted of an expert's messages, and where that begins in the first of Sums(), whose
+  /// last two numbers are fresh samples and unknowns.
+  enum Count : std::size_t { kMessages, kSamples, kUnknowns, kNewUnknowns, kSquares, kCounts };
+  static std::size_t PlaceOf(std::size_t expert) { return kCounts * Slot(expert, 0); }
+
   void Add(const Updates& updates) override;
   void Clear() override;
   /// Counts, and the sums of the turn, of group 0; not who sent masked ones.
@@ -51,8 +56,6 @@ class GramInbox final : public Inbox {
   SampleCount fresh() const;
 
  private:
-  enum Count : std::size_t { kMessages, kSamples, kUnknowns, kNewUnknowns, kSquares, kCounts };
-
   /// Where an expert's sum of a group is.
   static std::size_t Slot(std::size_t expert, std::size_t group) { return 2 * expert + group; }
   std::int64_t& CountOf(std::size_t slot, Count which) { return counts_[kCounts * slot + which]; }

@@ -430,7 +430,7 @@ TEST(GramSchedule, AsksInANewEpochForWhatIsLearntInIt) {
   EXPECT_EQ(steps, 5) << "six samples of each client, of which six clients' are enough";
 }
 
-TEST(GramSchedule, TakesBackWhatNobodySaw) {
+TEST(GramSchedule, TakesBackWhatWasNeverSeen) {
   const GramGrid grid(2, 5);  // 68 numbers in a sum
   GramSchedule schedule(grid, {});
   schedule.Learnt({1000, 10000});

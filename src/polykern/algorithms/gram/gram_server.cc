@@ -262,9 +262,9 @@ class GramServer final : public Server {
     const bool divided = division_.on();
     division_.Spoilt(std::move(clients), static_cast<std::size_t>(rule_.schedule.least_clients));
     if (!division_.on()) return "; there are too few clients to divide the next sums";
-    return std::string(divided ? "; in this and all bad sums before it"
-                               : "; the next sums are divided in two; in this one") +
-           " were the clients with the numbers " + NumbersIn(division_.suspects());
+    return std::string(divided ? "; clients in this and all bad sums before it: "
+                               : "; the next sums are divided in two; clients in this one: ") +
+           NumbersIn(division_.suspects());
   }
 
   void Use(const Release& release) {
@@ -284,8 +284,8 @@ class GramServer final : public Server {
       return Discard(release, release.refusal);
     }
     if (!CanBe(width, sums_, samples)) {
-      return Discard(release, "no samples have such sums, so one of " +
-                                  std::to_string(release.messages) + " messages has wrong ones" +
+      return Discard(release, "no samples can have these sums, so one of " +
+                                  std::to_string(release.messages) + " messages is wrong" +
                                   Suspect(release));
     }
     division_.Passed();

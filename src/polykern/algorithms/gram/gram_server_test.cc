@@ -275,7 +275,7 @@ TEST_F(GramServers, OpenTheSameSumsAfterAStop) {
   EXPECT_EQ(stopped->broadcast().turn, whole->broadcast().turn);
 }
 
-TEST_F(GramServers, DiscardWhatNobodyMaySee) {
+TEST_F(GramServers, DiscardWhatMayNotBeSeen) {
   const auto server = NewGramServer(grid_, rule_);
   Commit(*server, Answers({0}), 1);
   server->releases()[0].refusal = "too few";
@@ -300,8 +300,8 @@ TEST_F(GramServers, DivideLaterSumsUntilItIsKnownWhoSpoilsThem) {
   };
   spoil({0});
   ASSERT_EQ(server->discarded().size(), 1U);
-  EXPECT_THAT(server->discarded()[0], HasSubstr("the next sums are divided in two; in this one "
-                                                "were the clients with the numbers 0, 1, 2, 3, 4"));
+  EXPECT_THAT(server->discarded()[0],
+              HasSubstr("the next sums are divided in two; clients in this one: 0, 1, 2, 3, 4"));
   EXPECT_EQ(server->broadcast().releases, 1U);
   std::vector<std::string> said;
   for (int turn = 0; turn < 3; ++turn) {
@@ -317,8 +317,7 @@ TEST_F(GramServers, DivideLaterSumsUntilItIsKnownWhoSpoilsThem) {
     EXPECT_NE(server->broadcast().model, before) << "the other's sum is used";
     said.push_back(server->discarded()[0]);
   }
-  EXPECT_THAT(said.back(), testing::EndsWith("all bad sums before it were the clients with the "
-                                             "numbers 3"));
+  EXPECT_THAT(said.back(), testing::EndsWith("; clients in this and all bad sums before it: 3"));
 }
 
 TEST_F(GramServers, DoNotDivideFewClientsOrSumsThatAreNotMasked) {

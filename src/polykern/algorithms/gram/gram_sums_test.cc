@@ -177,11 +177,11 @@ TEST_F(Checks, RefuseWhatNoSamplesHave) {
   };
   using testing::HasSubstr;
   const std::size_t last = Message(1).integers.size() - 1;
-  EXPECT_THAT(refused([](Updates& u) { u.samples[0] = 41; }), HasSubstr("length"));
+  EXPECT_THAT(refused([](Updates& u) { u.samples[0] = 41; }), HasSubstr("norm"));
   EXPECT_THAT(refused([](Updates& u) { u.samples[0] = 513; }), HasSubstr("at most 512"));
   EXPECT_THAT(refused([](Updates& u) { u.integers[0] = static_cast<std::uint64_t>(-5); }),
               HasSubstr("negative"));
-  EXPECT_THAT(refused([](Updates& u) { u.integers[0] += 1U << 30U; }), HasSubstr("length"));
+  EXPECT_THAT(refused([](Updates& u) { u.integers[0] += 1U << 30U; }), HasSubstr("norm"));
   EXPECT_THAT(refused([&](Updates& u) { u.integers[last - 6] = 1ULL << 40U; }),
               HasSubstr("labels"));
   EXPECT_THAT(refused([&](Updates& u) { u.integers[last - 6] = static_cast<std::uint64_t>(-1); }),

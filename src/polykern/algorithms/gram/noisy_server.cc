@@ -130,14 +130,14 @@ class NoisyGramServer final : public Server {
     if (release.estimate.size() != grid_.NumbersOf(0)) {
       throw Error("sums without noise were to be released at step " +
                   std::to_string(broadcast_.step - 1) + ", although " + OptionName("epsilon") +
-                  " is given: whoever opens them must add it");
+                  " is given: the side that opens them must add it");
     }
     samples_ += static_cast<double>(release.count.samples);
     messages_ += static_cast<double>(release.messages);
     if (!CanBe(release)) {
       return Discard(release,
-                     "no samples have such sums, so a message was wrong, in this one or one "
-                     "before: nothing is learnt any more; begin with a new store");
+                     "no samples can have these sums, so this release or an earlier one had a "
+                     "wrong message: learning has stopped; start with a new store");
     }
     const auto theta = SolveNoisy(grid_, release.estimate, samples_, release.deviation, ridge_);
     const std::size_t size = grid_.features();

@@ -367,7 +367,7 @@ TEST_F(NoisyServer, LearnsNothingMoreFromSumsThatNoSamplesHave) {
     server->Open();
     EXPECT_EQ(server->broadcast().model, model);
     ASSERT_THAT(server->discarded(), SizeIs(1));
-    EXPECT_THAT(server->discarded()[0], HasSubstr("no samples have such sums"));
+    EXPECT_THAT(server->discarded()[0], HasSubstr("no samples can have these sums"));
   }
 }
 

@@ -183,7 +183,7 @@ TEST(Recovery, OfTwentyTwoSamplesFromNineSumsThatAreEachTooFewEquations) {
   for (const double error : ErrorsOf(found, secret)) EXPECT_LT(error, precision);
 }
 
-TEST(Recovery, FromTheNineBandwidthsOfTheDictionaryBySomebodyWhoKnowsEachNumberToFivePercent) {
+TEST(Recovery, FromTheNineBandwidthsOfTheDictionaryByAnAttackerWhoKnowsEachNumberToFivePercent) {
   const KernelBank bank(MakeDictionary("gaussian", 9), kInputs, 5, 3);
   const GramGrid grid(9, 5);
   const Vector secret = Secret(22, 1);

@@ -12,7 +12,7 @@ namespace polykern {
 /// sends it after the step, beside the losses of all kernels. The server averages what it gets, and
 /// p_i is proportional to exp(-eta sum of all L_ki). The average goes out with the next step, and
 /// replaces theta_kI of those clients that helped to make it and take part again, before they
-/// predict. Whoever misses a step keeps its own theta.
+/// predict. A client that misses a step keeps its own theta.
 /// A client's state is 1 + the last step it took part in, the kernel it sent then, and theta.
 /// Samples::uniforms do not matter: the draw is not a client's own.
 /// Uses learning_rate, weight_rate (eta of p), regularization and loss of the options, which must

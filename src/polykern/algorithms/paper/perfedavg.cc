@@ -31,7 +31,7 @@ class PerFedAvg final : public Algorithm {
   std::size_t experts() const override { return 0; }
   std::size_t state_size() const override { return 0; }
 
-  /// No bound on a gradient that is of use follows for a network: only that on each number holds.
+  /// No useful bound on a gradient follows for a network: only that on each number holds.
   std::string TroubleOf(const Broadcast& broadcast) const override {
     return GradientBounds(definition()).TroubleOf(shape_, broadcast);
   }

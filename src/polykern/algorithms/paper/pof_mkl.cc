@@ -80,7 +80,7 @@ class PofMkl final : public Algorithm {
 };
 
 /// What the clients of a cohort do in one step of Algorithm 2. The step numbers are those of
-/// docs/algorithm.md, the equations' those of the paper.
+/// docs/understand/algorithm.md, the equations' those of the paper.
 class PofMkl::Step final : public CohortStep {
  public:
   explicit Step(const PofMkl& algorithm)

@@ -142,7 +142,7 @@ class WithFrozen::Step final : public CohortStep {
     for (const double label : labels) {
       frozen_labels_.push_back(algorithm_.frozen_.from_label(label));
     }
-    frozen_->Learn(frozen_labels_, {.answers = false});  // nobody is there to be answered
+    frozen_->Learn(frozen_labels_, {.answers = false});  // no server waits for an answer
     for (std::size_t c = 0; c < clients(); ++c) {
       const auto state = MixtureState(c);
       std::array<double, kBoth> both;

@@ -109,9 +109,9 @@ std::string GradientBounds::TroubleOf(const ModelShape& shape, const Broadcast& 
   for (std::uint32_t block = 0; block < shape.blocks; ++block) {
     const double norm = NormOf(MatrixRow(broadcast.model, block, shape.width));
     if (norm <= static_cast<double>(ExactSum::kLimit)) continue;
-    return "the model has left all bounds: kernel " + std::to_string(block) + " has the norm " +
+    return "the model has diverged: kernel " + std::to_string(block) + " has the norm " +
            std::to_string(norm) +
-           ", though labels are between 0 and 1; restore a copy of the store, or begin anew";
+           ", though labels are between 0 and 1; restore a backup of the store, or start a new one";
   }
   return {};
 }

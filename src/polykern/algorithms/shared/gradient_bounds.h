@@ -26,8 +26,8 @@ class GradientBounds {
   void CheckParameters(const ModelShape& shape, const Updates& updates, std::uint64_t samples,
                        double rate, double keep) const;
 
-  /// Why nobody can learn with this model any more, in a line: predictions may be further from any
-  /// label than numbers in an update may be large. Empty: they can.
+  /// Why clients can no longer learn with this model, in a line: predictions may be further from
+  /// any label than numbers in an update may be large. Empty: they can.
   std::string TroubleOf(const ModelShape& shape, const Broadcast& broadcast) const;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace polykern {
 
-/// Step 6 of docs/algorithm.md in every algorithm that sends a bin of M kernels drawn by private
-/// weights: Algorithm 1 (core/subset.h), with a uniform number of the client's own. Immutable:
-/// threads may share it.
+/// Step 6 of docs/understand/algorithm.md in every algorithm that sends a bin of M kernels drawn by
+/// private weights: Algorithm 1 (core/subset.h), with a uniform number of the client's own.
+/// Immutable: threads may share it.
 class KernelDraw {
  public:
   /// seed: of the clients' draws.

@@ -41,12 +41,13 @@ class SummingInbox final : public Inbox {
     made_elsewhere_ = false;
   }
   std::vector<std::span<std::int64_t>> Sums() override {
-    std::ranges::fill(sent_, 1);  // by somebody elsewhere, for all that is known here
+    std::ranges::fill(sent_, 1);  // by another process, for all that is known here
     made_elsewhere_ = true;
     return {values_.units(), losses_.units()};
   }
 
-  /// Whoever asked for the sums sees to it that they fit (Simulation, FleetData::kMostClients).
+  /// The caller that asked for the sums makes sure that they fit (Simulation,
+  /// FleetData::kMostClients).
   bool made_elsewhere() const { return made_elsewhere_; }
 
   /// How many blocks were sent, which, what they add up to, and the losses.

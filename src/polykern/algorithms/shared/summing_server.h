@@ -17,7 +17,7 @@ struct StepSums {
   const ExactSum& losses;  ///< one for each of the server's weights
   double participants;     ///< K > 0: who took part, also those that did not send a given block
   std::span<const std::uint8_t>
-      sent;  ///< per block: not 0 if somebody sent it; else its sums are 0
+      sent;  ///< per block: not 0 if a client sent it; else its sums are 0
 };
 
 /// What a server keeps between steps.
@@ -37,7 +37,7 @@ struct ServerRule {
   double weight_rate = 0;          ///< they are Hedge's, of ServerState::losses, with this rate
   std::size_t squares = 0;         ///< size of ServerState::squares, which start at 0
   /// What a step with participants changes. Pure, so that the same sums give the same bits. Unset:
-  /// SubtractMean, and the step costs nothing for the blocks that nobody sent.
+  /// SubtractMean, and the step costs nothing for the blocks that no client sent.
   std::function<void(const StepSums&, ServerState&)> apply = {};
 };
 

@@ -53,7 +53,7 @@ TEST_F(SummingServer, SubtractsTheMeanStepOverAllParticipants) {
   EXPECT_THAT(model(), ElementsAre(-0.25, -0.5, 0, 0, -0.5, -3));
 }
 
-TEST_F(SummingServer, GoesOnFromTheModelOfTheStepBefore) {
+TEST_F(SummingServer, ResumesFromTheModelOfTheStepBefore) {
   inboxes[0]->Add(From(0, {1}, {1, 2}));
   server->Commit(inboxes, 1);
   inboxes[0]->Add(From(0, {1}, {4, -4}));
@@ -117,7 +117,7 @@ TEST_F(SummingServer, TakesTheSumsOfMoreParticipantsIfTheyWereMadeElsewhere) {
   EXPECT_THROW(server->Commit(inboxes, std::uint64_t{1} << 26), Error);  // in the next step again
 }
 
-TEST_F(SummingServer, GoesOnFromWhatWasSaved) {
+TEST_F(SummingServer, ResumesFromWhatWasSaved) {
   inboxes[0]->Add(From(0, {0, 1}, {0.1F, 0.2F, 0.3F, 0.4F}));
   server->Commit(inboxes, 3);
   const auto copy = NewSummingServer(kSumShape);
@@ -277,7 +277,7 @@ TEST(SummingServerOfIntegers, AddsThemInTheirRingAndUnit) {
   }
 }
 
-TEST_F(SummingServer, GivesTheSameBitsWhoeverAddedUp) {
+TEST_F(SummingServer, GivesTheSameBitsWhicheverSideAddedUp) {
   const ModelShape shape{.blocks = 3,
                          .width = 2,
                          .blocks_per_update = 2,

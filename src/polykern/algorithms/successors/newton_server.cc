@@ -24,7 +24,7 @@ class NewtonInbox final : public Inbox {
   explicit NewtonInbox(const ModelShape& shape) : width_(shape.width), first_(shape.blocks + 1) {}
 
   void Add(const Updates& updates) override {
-    assert(updates.integers.empty());  // nobody could solve their regression
+    assert(updates.integers.empty());  // their regression could not be solved
     values_.insert(values_.end(), updates.values.begin(), updates.values.end());
     blocks_.insert(blocks_.end(), updates.blocks.begin(), updates.blocks.end());
     for (std::size_t at = lengths_.size(); at < blocks_.size(); ++at) {  // while they are at hand
@@ -158,7 +158,7 @@ class NewtonServer final : public Server {
     for (const auto& inbox : inboxes) count += static_cast<NewtonInbox&>(*inbox).Count(i);
     if (count == 0) return;
     const std::size_t row_size = NormalEquations::RowLanes(shape_.width);
-    // Never shrinks: a vector that does grows anew by just what is missing, again and again.
+    // Never shrinks: a vector that does would grow again and again by just what is missing.
     if (lane.rows.size() < count * row_size) lane.rows.resize(count * row_size);
     const auto all = std::span(lane.rows).first(count * row_size);
     auto rows = all;

@@ -262,7 +262,7 @@ TEST(NewtonServer, SolvesLaterButFromTheSameEquationsIfItIsTold) {
   EXPECT_LT(solved, 30U);
 }
 
-TEST(NewtonServer, GoesOnWithTheSameBitsAfterSavingAndLoading) {
+TEST(NewtonServer, ResumesWithTheSameBitsAfterSavingAndLoading) {
   const NewtonRule rule = {0.01, 0.95, 0.1};
   Real whole(rule);
   Real again(rule);
@@ -333,7 +333,7 @@ TEST(NewtonServer, RefusesMoreClientsThanItsSumsHold) {
   EXPECT_NE(real.server->Save(), before);
 }
 
-TEST(NewtonServer, LeavesAKernelAloneThatNobodySent) {
+TEST(NewtonServer, LeavesAKernelAloneThatNoClientSent) {
   Real real({0.01, 0.5, 0});
   for (std::uint64_t t = 0; t < 5; ++t) {
     Updates updates = DrawStep(t)[0];

@@ -18,7 +18,7 @@ std::unique_ptr<Algorithm> NewPofAdagrad(AlgorithmDefinition definition) {
   server.apply = [rate](const StepSums& sums, ServerState& state) {
     for (std::size_t j = 0; j < state.model.size(); ++j) {
       const double gradient = sums.values[j] / sums.participants;
-      if (gradient == 0) continue;  // nobody sent this kernel, and its square may still be 0
+      if (gradient == 0) continue;  // no client sent this kernel, and its square may still be 0
       state.squares[j] += gradient * gradient;
       state.model[j] -= rate * gradient / std::sqrt(state.squares[j]);
     }

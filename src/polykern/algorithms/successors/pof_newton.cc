@@ -88,7 +88,7 @@ class PofNewton final : public Algorithm {
   std::optional<LocalExperts> local_;
 };
 
-/// The step numbers are those of docs/algorithm.md.
+/// The step numbers are those of docs/understand/algorithm.md.
 class PofNewton::Step final : public CohortStep {
  public:
   explicit Step(const PofNewton& algorithm)

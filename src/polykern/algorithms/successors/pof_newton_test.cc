@@ -204,7 +204,7 @@ TEST(LocalRls, AgreesWithTheSlowVersion) {
   EXPECT_TRUE(real.broadcast().model.empty());
 }
 
-TEST(LocalRls, GoesOnAsIfLabelsHadBeenNearerToTheMiddle) {
+TEST(LocalRls, ContinuesAsIfLabelsHadBeenNearerToTheMiddle) {
   const auto bank = twin::Bank();
   const auto algorithm = NewLocalRls({bank, Options(), twin::kEndless});
   twin::Federation wide(*algorithm);

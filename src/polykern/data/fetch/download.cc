@@ -82,7 +82,7 @@ class Transfer {
                         curl_off_t up_done);
   void TakeHeader(std::string_view line);
   void TakeBody(const char* bytes, std::size_t count);
-  /// Decides, before the first byte of the body, whether the file goes on or starts anew.
+  /// Decides, before the first byte of the body, whether the file continues or starts again.
   void BeginBody();
   std::optional<Failure> Judge(CURLcode code, const char* reason);
 
@@ -140,7 +140,7 @@ int Transfer::OnProgress(void* self, curl_off_t /*total*/, curl_off_t done, curl
 }
 
 void Transfer::TakeHeader(std::string_view line) {
-  if (line.starts_with("HTTP/")) {  // the answer after a redirect begins anew
+  if (line.starts_with("HTTP/")) {  // the answer after a redirect starts again
     etag_.clear();
     date_.clear();
     content_range_.clear();
@@ -176,7 +176,7 @@ void Transfer::TakeBody(const char* bytes, std::size_t count) {
   if (wrong_part_ || (status_ != 200 && status_ != 206)) return;  // an error page
   if (file_.size() + count > options_.most_bytes) {
     throw Error(url_ + ": more than " + std::to_string(options_.most_bytes) +
-                " bytes come, which cannot be right; check the address");
+                " bytes arrived, more than the file can have; check the address");
   }
   file_.Write(bytes, count);
   if (progress_) progress_(file_.size(), total_);
@@ -199,7 +199,7 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
     case CURLE_GOT_NOTHING:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-      return Failure{"the connection broke off after " + got, true};
+      return Failure{"the connection was lost after " + got, true};
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
@@ -210,7 +210,7 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
   if (status_ == 200 || status_ == 206) {
     if (total_ == 0 || file_.size() == total_) return std::nullopt;
     file_.Clear();  // a part of another file than the one before
-    return Failure{"the file changed on the way", true};
+    return Failure{"the file changed during the download", true};
   }
   if (status_ == 416) {  // nothing behind what we have: is it all?
     if (from_ > 0 && content_range_ == "bytes */" + std::to_string(from_)) {
@@ -218,7 +218,7 @@ std::optional<Transfer::Failure> Transfer::Judge(CURLcode code, const char* reas
       return std::nullopt;
     }
     file_.Clear();
-    return Failure{"the file changed on the way", true};
+    return Failure{"the file changed during the download", true};
   }
   const bool may_pass = status_ == 408 || status_ == 429 || status_ >= 500;
   return Failure{
@@ -233,7 +233,8 @@ std::optional<Transfer::Failure> Transfer::Run() {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(),
                                                                    &curl_easy_cleanup);
-  if (ready != CURLE_OK || handle == nullptr) throw Error("libcurl does not start; reinstall it");
+  if (ready != CURLE_OK || handle == nullptr)
+    throw Error("libcurl cannot be started; reinstall it");
   curl_ = handle.get();
   char reason[CURL_ERROR_SIZE] = "";
   struct curl_slist* headers = nullptr;
@@ -268,7 +269,7 @@ std::optional<Transfer::Failure> Transfer::Run() {
   if (code == CURLE_OK && !body_begun_) BeginBody();  // a body without a byte
   if (wrong_part_) {
     file_.Clear();
-    return Failure{"the server sends another part than the one asked for", true};
+    return Failure{"the server sent a different part from the one requested", true};
   }
   auto failure = Judge(code, *reason == '\0' ? curl_easy_strerror(code) : reason);
   if (!failure) file_.Sync();

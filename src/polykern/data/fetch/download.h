@@ -9,7 +9,7 @@
 namespace polykern {
 
 struct DownloadOptions {
-  /// A connection that brings less than 100 bytes a second for so long is given up.
+  /// A connection that brings less than 100 bytes a second for so long is closed.
   std::chrono::seconds timeout{30};
   std::size_t retries = 3;                    ///< after a failure that may pass
   std::chrono::milliseconds first_wait{500};  ///< before the first retry; doubles each time

@@ -126,11 +126,11 @@ TEST_F(DownloadTest, ForgetsAPartWhoseWholeHasAnotherSize) {
   Loopback server(
       {Answer("206 Partial Content\r\nContent-Range: bytes 7-19/25", body.substr(7), 13)});
   Begin(server, body.substr(0, 7));
-  EXPECT_THAT(Complaint(server), EndsWith("/f: the file changed on the way"));
+  EXPECT_THAT(Complaint(server), EndsWith("/f: the file changed during the download"));
   EXPECT_TRUE(NothingIsLeft());
 }
 
-TEST_F(DownloadTest, TakesAFileWhoseLengthNobodySays) {
+TEST_F(DownloadTest, TakesAFileWhoseLengthIsUnknown) {
   Loopback server({"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body});
   std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
   Get(server, [&](std::uint64_t done, std::uint64_t total) { told.emplace_back(done, total); });
@@ -190,14 +190,14 @@ TEST_F(DownloadTest, SaysWhatTheServerAnswersAndTriesAgainWhereThatMayHelp) {
 TEST_F(DownloadTest, KeepsWhatCameBeforeABreak) {
   Loopback server({Piece(body, 5)});
   EXPECT_EQ(Complaint(server), server.address() +
-                                   "/f: the connection broke off after 5 of 20 bytes; run the "
+                                   "/f: the connection was lost after 5 of 20 bytes; run the "
                                    "same command again to resume");
   EXPECT_EQ(Read(), body.substr(0, 5));
 }
 
 TEST_F(DownloadTest, SaysThatAServerHangsUpAtOnce) {
   Loopback server({""});
-  EXPECT_THAT(Complaint(server), EndsWith("/f: the connection broke off after 0 bytes"));
+  EXPECT_THAT(Complaint(server), EndsWith("/f: the connection was lost after 0 bytes"));
   EXPECT_TRUE(NothingIsLeft());
 }
 
@@ -213,9 +213,9 @@ TEST_F(DownloadTest, RefusesMoreThanTheMostBytesAlsoOfAContinuation) {
   options.most_bytes = 19;
   Loopback server({Rest(body, 7)});
   Begin(server, body.substr(0, 7));
-  EXPECT_EQ(
-      Complaint(server),
-      server.address() + "/f: more than 19 bytes come, which cannot be right; check the address");
+  EXPECT_EQ(Complaint(server),
+            server.address() +
+                "/f: more than 19 bytes arrived, more than the file can have; check the address");
   options.most_bytes = 20;
   Loopback other({Whole(body)});
   EXPECT_NO_THROW(Get(other));

@@ -93,7 +93,7 @@ TEST_F(FetchTest, ReplacesAnAlteredFileOnlyByForce) {
   EXPECT_EQ(Read("b.csv"), b);
 }
 
-TEST_F(FetchTest, GoesOnAfterABreakIfTheServerHasTheSameFile) {
+TEST_F(FetchTest, ResumesAfterABreakIfTheServerHasTheSameFile) {
   Loopback server({Piece(zip, 1000, tag), Rest(zip, 1000)});
   Get(server);
   EXPECT_EQ(Read("b.csv"), b);
@@ -129,7 +129,7 @@ TEST_F(FetchTest, StartsOverWhenTheServerSendsAnotherPart) {
 TEST_F(FetchTest, StartsOverFromAnotherAddress) {
   options.download.retries = 0;
   Loopback first({Piece(zip, 1000)});
-  EXPECT_THAT(MessageOf([&] { Get(first); }), HasSubstr("broke off after 1000 of"));
+  EXPECT_THAT(MessageOf([&] { Get(first); }), HasSubstr("was lost after 1000 of"));
   EXPECT_THAT(There(), ElementsAre(".set.zip.part", ".set.zip.part.from"));
   Loopback second({Whole(zip)});
   Get(second);
@@ -158,7 +158,7 @@ TEST_F(FetchTest, RefusesWrongBytesAndForgetsThem) {
 TEST_F(FetchTest, RefusesAFileThatNeverEnds) {
   options.download.most_bytes = zip.size() - 1;
   Loopback server({Whole(zip)});
-  EXPECT_THAT(MessageOf([&] { Get(server); }), HasSubstr("which cannot be right"));
+  EXPECT_THAT(MessageOf([&] { Get(server); }), HasSubstr("more than the file can have"));
 }
 
 TEST_F(FetchTest, TriesAgainOnlyWhenThatMayHelp) {

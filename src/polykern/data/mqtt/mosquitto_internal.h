@@ -79,8 +79,8 @@ struct Mosquitto {
     find(strerror, "strerror");
     if (!whole) {
       throw Error(
-          "MQTT needs libmosquitto, which is not here; install it (Debian: apt install "
-          "libmosquitto1)");
+          "MQTT needs libmosquitto, which is not installed; "
+          "install it (Debian: apt install libmosquitto1)");
     }
     lib_init();
   }

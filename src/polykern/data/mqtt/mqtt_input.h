@@ -10,7 +10,7 @@
 namespace polykern {
 
 /// Samples that are published to a topic, one JSON object in each message, as lines. A message is
-/// acknowledged when the line after it is asked for: by then whoever reads has done with it, and
+/// acknowledged when the line after it is asked for: by then the reader has finished with it, and
 /// has kept what it must. What is not acknowledged comes again, after any crash of either side; of
 /// that, what was done with is passed over. Never ends. Use it from one thread.
 class MqttInput : public std::istream {

@@ -36,9 +36,9 @@ class MqttLink::Impl {
         connection_(library_.create(client.c_str(), false, this), library_.destroy),
         handle_(connection_.get()) {
     if (!subscribes && address_.topic.find_first_of("+#") != std::string::npos) {
-      throw Error(address_.name() + ": what is published goes to one topic, without + and #");
+      throw Error(address_.name() + ": a topic to publish to cannot contain + or #");
     }
-    if (handle_ == nullptr) throw Error(address_.name() + ": there is no memory for it");
+    if (handle_ == nullptr) throw Error(address_.name() + ": out of memory");
     // Then nothing is sent but by loop_write: acknowledgements wait until they are due.
     library_.threaded_set(handle_, true);
     library_.on_connect(handle_,
@@ -53,7 +53,7 @@ class MqttLink::Impl {
     library_.on_subscribe(handle_,
                           [](MosquittoConnection*, void* own, int, int count, const int* granted) {
                             if (count > 0 && granted[0] == kMayNotRead) {
-                              Of(own).Refuse("does not let it read there");
+                              Of(own).Refuse("does not allow reading that topic");
                             }
                             Of(own).ready_ = true;
                           });
@@ -98,7 +98,7 @@ class MqttLink::Impl {
     } else if (!subscribes_) {
       ready_ = true;
     } else if (library_.subscribe(handle_, nullptr, address_.topic.c_str(), kQosOne) != kGood) {
-      refusal_ = "not a topic; + and # stand for whole levels of one";
+      refusal_ = "not a topic; + and # replace whole levels of one";
     }
   }
 
@@ -108,19 +108,18 @@ class MqttLink::Impl {
                                       : "check user and password, and what it may do");
   }
 
-  /// The first time; whoever is not there now is an address that is wrong.
+  /// The first time; a broker that is not there now is a wrong address.
   void Open() {
     Connect();
     if (!up_) {
       throw Error(address_.name() + ": cannot connect (" + why_ +
-                  "); is the address right, and does the broker run?");
+                  "); is the address right, and is the broker running?");
     }
     const auto end = std::chrono::steady_clock::now() + kOpeningTime;
     while (!ready_ && inbox_.empty()) {  // a session that resumes has messages before all else
       Turn();
       if (std::chrono::steady_clock::now() > end) {
-        throw Error(address_.name() +
-                    ": does not answer as a broker of MQTT; is the address right?");
+        throw Error(address_.name() + ": is not an MQTT broker; is the address right?");
       }
     }
   }
@@ -146,7 +145,7 @@ class MqttLink::Impl {
       }
     }
     pollfd socket{library_.socket(handle_), POLLIN, 0};
-    // Nothing is acknowledged that nobody has seen.
+    // Nothing is acknowledged before it was read.
     if (inbox_.empty() && library_.want_write(handle_)) socket.events = POLLIN | POLLOUT;
     const int ready = poll(&socket, 1, kTurn);
     int code = kGood;

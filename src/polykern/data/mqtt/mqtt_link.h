@@ -26,7 +26,7 @@ class MqttLink {
 
   /// `client` names this end, and its session at the broker: no other client may use it. With
   /// `subscribes` it receives what is published to the topic, also while it was not connected.
-  /// Throws Error, with what to do, if there is no libmosquitto, nobody listens, or the broker
+  /// Throws Error, with what to do, if there is no libmosquitto, no broker listens, or the broker
   /// refuses; later calls throw if it refuses then.
   MqttLink(const MqttAddress& address, const std::string& client, bool subscribes, Tell tell);
   ~MqttLink();

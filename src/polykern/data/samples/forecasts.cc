@@ -6,7 +6,7 @@
 namespace polykern {
 namespace {
 
-constexpr std::size_t kTold = 3;  // numbers behind the inputs: what was told
+constexpr std::size_t kStoredBesideInputs = 3;  // numbers behind the inputs: what was told
 // As low: there is no interval. It also comes first, since no input is infinite; without it, as it
 // was once, there are the prediction and the radius of an interval around it.
 constexpr double kMark = std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ std::vector<double> Forecasts::Save() const {
 void Forecasts::Load(std::span<const double> saved) {
   const bool marked = !saved.empty() && saved.front() == kMark;
   if (marked) saved = saved.subspan(1);
-  const std::size_t size = dimension_ + kTold - (marked ? 0 : 1);
+  const std::size_t size = dimension_ + kStoredBesideInputs - (marked ? 0 : 1);
   if (saved.size() % size != 0 || saved.size() / size >= ahead_) return;
   samples_.clear();
   for (; !saved.empty(); saved = saved.subspan(size)) {

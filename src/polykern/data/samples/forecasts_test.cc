@@ -21,7 +21,7 @@ TEST(Forecasts, GiveBackWhoseLabelHasCome) {
   EXPECT_THAT(next.Add(Sample(5))->x, ElementsAre(5, -5));
 }
 
-TEST(Forecasts, GoOnFromWhatWasSaved) {
+TEST(Forecasts, ResumeFromWhatWasSaved) {
   Forecasts first(3, 2);
   first.Add(Sample(0.1F));
   first.Add(Sample(0.2F, Interval{-0.1, 0.7}));
@@ -41,7 +41,7 @@ TEST(Forecasts, GoOnFromWhatWasSaved) {
   EXPECT_EQ(nearer.Save(), Forecasts(2, 2).Save());
 }
 
-TEST(Forecasts, GoOnFromWhatWasSavedWhenIntervalsHadARadius) {
+TEST(Forecasts, ResumeFromWhatWasSavedWhenIntervalsHadARadius) {
   Forecasts forecasts(3, 2);
   forecasts.Load(std::vector<double>{0.5, -0.5, 0.75, 0.25, 0.125, 1, 0.5, -1});
   const auto one = forecasts.Add(Sample(3));

@@ -30,7 +30,9 @@ int ConnectTo(const std::string& what, const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int code = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &list);
-  if (code != 0) throw Error(what + ": not found (" + gai_strerror(code) + ")");
+  if (code != 0) {
+    throw Error(what + ": not found (" + gai_strerror(code) + "); is the address right?");
+  }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
   int reason = 0;
   for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
@@ -39,7 +41,8 @@ int ConnectTo(const std::string& what, const std::string& address) {
     reason = errno;
     if (descriptor >= 0) close(descriptor);
   }
-  throw Error(what + ": cannot connect (" + std::generic_category().message(reason) + ")");
+  throw Error(what + ": cannot connect (" + std::generic_category().message(reason) +
+              "); is the address right, and does the program that has the samples run?");
 }
 
 /// An istream that owns its descriptor.

@@ -11,7 +11,7 @@ std::string InputName(const std::string& what);
 
 enum class InputKind {
   kFile,    ///< can be read again; standard input too, if it is redirected from one
-  kNamed,   ///< waits for whoever reads it, but can be read once: a pipe with a name, a broker
+  kNamed,   ///< waits for its reader, but can be read once: a pipe with a name, a broker
   kStream,  ///< what comes, comes when it wants to
 };
 InputKind KindOf(const std::string& what);

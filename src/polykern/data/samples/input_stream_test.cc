@@ -154,7 +154,7 @@ TEST(AnInput, ThatCannotBeOpenedSaysWhy) {
     gone = program.url();
   }
   EXPECT_THAT(MessageOf([&] { OpenInput(gone); }),
-              HasSubstr("cannot connect (Connection refused)"));
+              HasSubstr("cannot connect (Connection refused); is the address right, and does"));
   EXPECT_THAT(MessageOf([&] { OpenInput("tcp://[::1]:no-port"); }),
               StartsWith("tcp://[::1]:no-port: not found ("));
 }

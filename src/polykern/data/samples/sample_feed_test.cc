@@ -186,7 +186,7 @@ TEST(AFeed, PutsALateLabelBesideItsSample) {
   EXPECT_EQ(feed.feed.counts().waiting, 0U);
 }
 
-TEST(AFeed, GivesASampleThatNobodyCanNameALabelForToPredictOnly) {
+TEST(AFeed, GivesASampleThatCannotGetALabelToPredictOnly) {
   TextFeed feed("id,a,b,y\n,3,0,\nn,3,0,\n");
   EXPECT_THAT(feed.All(), SizeIs(2));
   EXPECT_EQ(feed.feed.counts().waiting, 1U);  // the one with a name
@@ -215,7 +215,7 @@ TEST(AFeed, CountsWhatItClips) {
   EXPECT_TRUE(all[3].clipped_label);
 }
 
-TEST(AFeed, RefusesInputsThatAreNoFloats) {
+TEST(AFeed, RefusesInputsThatAreNotFloats) {
   std::istringstream input("a,y\n1e39,1\n1e38,1\n");
   SampleFeed feed(input, "in.csv", {.inputs = {"a"}, .dimension = 1}, Scale(), 10);
   FeedSample sample;

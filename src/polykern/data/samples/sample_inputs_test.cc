@@ -58,7 +58,7 @@ TEST(SampleInputs, CountWhatIsClippedAndRefuseWhatIsTooLarge) {
   EXPECT_THROW(unscaled.Make(std::vector{1e300}, 0, x), Error);
 }
 
-TEST(SampleInputs, GoOnFromWhatAnEarlierProcessKept) {
+TEST(SampleInputs, ResumeFromWhatAnEarlierProcessKept) {
   SampleInputs inputs(Columns(), RangesOf());
   Made(inputs, {3, 1});
   inputs.Know(20);

@@ -45,7 +45,7 @@ std::string IdOf(const Json& value) {
 /// What is not JSON becomes a value that is not an object.
 Json ParseJson(const std::string& text) {
   const auto not_too_deep = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest) throw Error("lists within lists, too deep");
+    if (depth > kDeepest) throw Error("lists are nested too deeply");
     return true;
   };
   return Json::parse(text, not_too_deep, false);
@@ -59,7 +59,7 @@ double SampleColumns::PlaceOf(const std::string& column, const std::string& text
   const auto found = std::ranges::find(known, text);
   if (found != known.end()) return static_cast<double>(found - known.begin());
   throw Error(Quoted(text) + " in column " + Quoted(column) +
-              " is none of the federation's texts; " + Suggest(text, known));
+              " is not one of the federation's texts; " + Suggest(text, known));
 }
 
 Seconds SampleColumns::TimeOf(std::string_view text) const {

@@ -48,8 +48,8 @@ struct SampleColumns {
   /// What stands for a text in InputSample::x. `column` is one of `texts`. Throws Error for a text
   /// that it does not have.
   double PlaceOf(const std::string& column, const std::string& text) const;
-  /// What stands in the column of times. Throws Error for what is no time, and for a counter where
-  /// there is a calendar.
+  /// What stands in the column of times. Throws Error for what is not a time, and for a counter
+  /// where there is a calendar.
   Seconds TimeOf(std::string_view text) const;
 };
 

@@ -104,7 +104,7 @@ TEST(SamplesInCsv, NeedNoLabel) {
   }
 }
 
-TEST(SamplesInCsv, NeedNoColumnOfLabelsIfNobodyAsksForOne) {
+TEST(SamplesInCsv, NeedNoColumnOfLabelsIfNoneIsAskedFor) {
   SampleColumns columns = kNamed;
   columns.labelled = false;
   EXPECT_THAT(ReadOne("a,b\n1,2\n", columns).y, Eq(std::nullopt));
@@ -125,7 +125,7 @@ TEST(SamplesInCsv, MayBeLabelsOfEarlierOnes) {
               testing::Each(testing::Field(&InputSample::problem, HasSubstr("\"\" in column"))));
 }
 
-TEST(SamplesInCsv, TellWhatIsWrongWithALineAndGoOnWithTheNext) {
+TEST(SamplesInCsv, TellWhatIsWrongWithALineAndContinueWithTheNext) {
   const auto all = Read("a,b,y\n1,2\n1,two,3\n1,2,three\n1,2,3,4\n\n1,inf,3\n1,2,3\n");
   ASSERT_THAT(all, SizeIs(6));
   EXPECT_EQ(all[0].problem, "in.csv, line 2: 3 cells expected, 2 found");
@@ -220,7 +220,7 @@ TEST(SamplesInJson, MayBeLabelsOfEarlierOnes) {
   EXPECT_THAT(all[3].problem, HasSubstr("there is no \"b\""));
 }
 
-TEST(SamplesInJson, TellWhatIsWrongWithALineAndGoOnWithTheNext) {
+TEST(SamplesInJson, TellWhatIsWrongWithALineAndContinueWithTheNext) {
   const auto all = Read(
       "{\"a\":1,\"b\":2}\n"
       "[1,2]\n"
@@ -256,7 +256,7 @@ TEST(SamplesInCsv, MayHaveAHundredThousandColumns) {
 
 TEST(SamplesInJson, MayNotNestWithoutEnd) {
   const std::string deep = "{\"a\":" + std::string(100'000, '[');
-  EXPECT_THAT(ReadOne(deep).problem, HasSubstr("lists within lists, too deep"));
+  EXPECT_THAT(ReadOne(deep).problem, HasSubstr("lists are nested too deeply"));
 }
 
 TEST(Samples, AreReadAgainFromTheBeginningAfterALookAtIt) {
@@ -352,7 +352,7 @@ TEST(SampleReader, ReadsTextsAsPlacesAndGapsAsNoNumber) {
     ASSERT_EQ(all[1].x.size(), 3U);
     for (const double value : all[1].x) EXPECT_TRUE(std::isnan(value));
     EXPECT_THAT(all[2].problem,
-                HasSubstr("\"X\" in column \"wd\" is none of the federation's texts"));
+                HasSubstr("\"X\" in column \"wd\" is not one of the federation's texts"));
     EXPECT_THAT(all[3].problem, HasSubstr("is not a number"));
   }
 }

@@ -124,6 +124,15 @@ DEVICE I64 UnitsOf(const RoundedSum& sum, U32 terms) {
   return static_cast<I64>(coarse) * (1 << 23) + fine;
 }
 
+// To the nearest whole number, to the even one of two; of a size below 2^31, or not negative and
+// below 2^51.
+DEVICE int RoundedTo18(double value) {
+  return static_cast<int>(BitsOf(value * 0x1p18 + 0x1.8p52));
+}
+DEVICE U64 WholeOf(double value) {
+  return BitsOf(value + 0x1.8p52) & 0x7ffffffffffffULL;
+}
+
 // sim/fingerprint_internal.h
 DEVICE U64 Mix(U64 x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

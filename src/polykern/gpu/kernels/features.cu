@@ -74,6 +74,11 @@ DEVICE void LoadClients(const FleetArguments& a, U64 start, FeatureClients& own)
   }
 }
 
+DEVICE void TellLargeAngle(const FleetArguments& a, const FeatureClients& own) {
+  if (!(own.largest <= 32768) && own.client[0] != 0xffffffff)
+    LowerTo(a.totals + kLargeAngle, a.first_id + a.offset + own.client[0]);
+}
+
 KERNEL(PredictKernels) {
   SHARED_ARRAY(Four, rho, kFeatureTile * kStride / 4);
   SHARED_ARRAY(Four, sines, kFeatureTile / 4);
@@ -126,11 +131,6 @@ KERNEL(PredictKernels) {
     }
   }
   if (kChecksAngles) {
-    THREADS(t) {
-      const FeatureClients& mine = MINE(own, t);
-      if (!(mine.largest <= 32768) && mine.client[0] != 0xffffffff) {
-        LowerTo(a.totals + kLargeAngle, a.first_id + a.offset + mine.client[0]);
-      }
-    }
+    THREADS(t) TellLargeAngle(a, MINE(own, t));
   }
 }

@@ -23,7 +23,16 @@ constexpr U32 kOutOfRange = kFingerprint + 5;  // a number of an update
 constexpr U32 kLargeAngle = kFingerprint + 6;  // an angle that the C library would be asked for
 constexpr U32 kCloseToLimit =
     kFingerprint + 7;  // not 0: numbers of updates must be looked at one by one
-constexpr U32 kStepTotals = kFingerprint + 8;
+constexpr U32 kFreshUnknowns = kFingerprint + 8;  // of pof-gram's samples of this step
+constexpr U32 kStepTotals = kFingerprint + 9;
+
+// What is counted of an expert's sums beside the messages: samples, unknowns, those that are new,
+// and the squares of the messages' numbers of samples.
+constexpr U32 kPastSamples = 0;
+constexpr U32 kPastUnknowns = 1;
+constexpr U32 kPastNewUnknowns = 2;
+constexpr U32 kPastSquares = 3;
+constexpr U32 kPastCounts = 4;
 
 // Of the labels alone (sim/yardsticks.cc).
 constexpr U32 kNaiveSums = 4;
@@ -37,6 +46,14 @@ constexpr U32 kSiteRest = 9;  // saturating, level, spread, and along u, along v
 struct ExpEntry {
   double tail;
   U64 bits;
+};
+
+// An expert of pof-gram in this step.
+struct ExpertFacts {
+  U32 size;    // D
+  U32 theta;   // where its theta begins in the model
+  U32 awake;   // it has a theta
+  U32 awakes;  // or has one in the next step
 };
 
 struct FleetArguments {
@@ -96,7 +113,8 @@ struct FleetArguments {
   double* best;
   U32* taken;  // steps
   U8* unit_range;
-  double* predictions;  // of this step; NaN: none
+  double* predictions;  // of this step; NaN: none; or states of clients
+  U32 state_size;       // of a client
 
   // Between the kernels of a step.
   float* f;            // kKernels x count
@@ -107,8 +125,43 @@ struct FleetArguments {
   double* mix_from;    // what the mix loss is counted from,
   double* mix_logs;    // and what the CPU takes the logarithm of
 
+  // pof-gram, whose kKernels are its experts, kSizes of each kernel. Its theta is that of the
+  // message.
+  const ExpertFacts* experts;
+  U32 any_awake;
+  U32 turn_size;
+  const U32* turn;     // whose sums are sent in this step
+  U64 most_samples;    // in a message
+  U64 kept_samples;    // of a client
+  U32* learnt;         // per client: samples so far,
+  U32* reach;          // those before this one were in sums,
+  U64* unknowns;       // of all samples,
+  U32* last_unknowns;  // and of the last one
+  int* since;          // kKernels x clients: the first sample it lacks; -1 - that while it is sent
+  U64* most_pending;   // per expert of the turn: samples of a client, at most
+  U64* weight_sums;    // kKernels, in units of 2^-36
+
+  // Of one expert of the turn: samples of the tile's clients, old and new, and their sums.
+  U32 expert;
+  U32 first_round;  // of its samples
+  U32 tells;        // of unknowns that are new
+  U64 rounds;       // samples of each client, the newest first
+  U32* past_step;   // per client of the tile: where the last round ended
+  U32* past_number;
+  float* past_x;  // past_there x kStride
+  double* past_y;
+  U32* past_there;
+  U64* past_counts;
+  const float* all_x;  // of all steps, if they are on the device
+  const double* all_y;
+  const U8* all_has_sample;  // null: everybody always has
+  float quarter_scale;       // 1 / sqrt(a quarter of D), and what is left to 1 / sqrt(D)
+  double quarter_factor;
+  U32 past_rows;  // samples that a block holds
+  U32 pieces;     // of the triangle, that it adds up
+
   // What a step adds up to.
-  I64* sums;       // kKernels x 2 kFeatures, in units of 2^-30
+  I64* sums;       // kKernels x 2 kFeatures, in units of 2^-30; pof-gram: of one expert, 2^-36
   I64* loss_sums;  // kKernels
   U64* totals;     // kStepTotals words, or kNaiveTotals
   U64 slice;       // clients that a block adds up

@@ -47,39 +47,41 @@ DEVICE LatentSample DrawLatent(const FleetArguments& a, U64 id, U64 step, Random
   return sample;
 }
 
+// Writes the sample of a client at a step as row `row`.
+DEVICE void MakeSample(const FleetArguments& a, U64 id, U64 step, float* rows, double* labels, U64 row) {
+  RandomNumbers random = RandomFor(a.fleet_seed, kForSample, id, step);
+  const LatentSample sample = DrawLatent(a, id, step, random);
+  labels[row] = sample.y;
+  const double spread = sample.site[3 * kDimension + 2];
+  float normals[kStrideRoom];  // in the thread's own memory: rows are far apart in the device's
+  double square = 0;
+  NO_UNROLL
+  for (U32 j = 0; j < kDimension; ++j) {
+    const double normal = spread * Normal(random);
+    square += normal * normal;
+    normals[j] = static_cast<float>(normal);
+  }
+  const double within = 0.19 / sqrt(square);
+  const double shrink = within < 1.0 ? within : 1.0;
+  NO_UNROLL
+  for (U32 j = 0; j < kDimension; j += 4) {
+    Four x = {{0, 0, 0, 0}};
+    UNROLL
+    for (U32 i = 0; i < 4; ++i) {
+      if (j + i >= kDimension) continue;
+      const double disk = 0.35 * (sample.u * sample.site[kDimension + j + i] +
+                                  sample.v * sample.site[2 * kDimension + j + i]);
+      const double beside = shrink * static_cast<double>(normals[j + i]);
+      x.value[i] = static_cast<float>(sample.site[j + i] + disk + beside);
+    }
+    reinterpret_cast<Four*>(rows)[row * (kStride / 4) + j / 4] = x;
+  }
+}
+
 KERNEL(MakeSamples) {
   THREADS(t) {
     const U64 c = U64{BLOCK_X} * kThreads + t;
-    if (c < a.count) {
-      const U64 id = a.first_id + a.offset + c;
-      RandomNumbers random = RandomFor(a.fleet_seed, kForSample, id, a.step);
-      const LatentSample sample = DrawLatent(a, id, a.step, random);
-      a.y[c] = sample.y;
-      const double spread = sample.site[3 * kDimension + 2];
-      float normals[kStrideRoom];  // in the thread's own memory: rows are far apart in the device's
-      double square = 0;
-      NO_UNROLL
-      for (U32 j = 0; j < kDimension; ++j) {
-        const double normal = spread * Normal(random);
-        square += normal * normal;
-        normals[j] = static_cast<float>(normal);
-      }
-      const double within = 0.19 / sqrt(square);
-      const double shrink = within < 1.0 ? within : 1.0;
-      NO_UNROLL
-      for (U32 j = 0; j < kDimension; j += 4) {
-        Four x = {{0, 0, 0, 0}};
-        UNROLL
-        for (U32 i = 0; i < 4; ++i) {
-          if (j + i >= kDimension) continue;
-          const double disk = 0.35 * (sample.u * sample.site[kDimension + j + i] +
-                                      sample.v * sample.site[2 * kDimension + j + i]);
-          const double beside = shrink * static_cast<double>(normals[j + i]);
-          x.value[i] = static_cast<float>(sample.site[j + i] + disk + beside);
-        }
-        reinterpret_cast<Four*>(a.x)[c * (kStride / 4) + j / 4] = x;
-      }
-    }
+    if (c < a.count) MakeSample(a, a.first_id + a.offset + c, a.step, a.x, a.y, c);
   }
 }
 

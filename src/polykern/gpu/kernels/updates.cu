@@ -206,11 +206,34 @@ KERNEL(AddLosses) {
   }
 }
 
-// One client's state, which lies scattered: place 0 of the tile.
-KERNEL(GatherState) {
+// A number of a client's state (pending_samples.h for pof-gram's last ones).
+DEVICE double StateNumber(const FleetArguments& a, U64 k, U32 i) {
+  if (i < kKernels) return a.losses[i * a.clients + k];
+  if (i == kKernels) return kAdaHedge ? a.gaps[k] : 0;
+  const U32 learnt = a.learnt[k];
+  const U64 unknowns = a.unknowns[k];
+  switch (i - kKernels - 1) {
+    case 0:
+    case 4:
+      return learnt;
+    case 1:
+    case 5:
+      return static_cast<double>(unknowns);
+    case 2:
+      return learnt > 0 ? learnt - 1 : 0;
+    case 3:
+      return static_cast<double>(unknowns - a.last_unknowns[k]);
+    case 6:
+      return a.reach[k];
+    default:
+      return a.since[(i - kKernels - 8) * a.clients + k];
+  }
+}
+
+// States lie scattered. A block has one client's.
+KERNEL(GatherStates) {
   THREADS(t) {
-    for (U32 i = t; i < kKernels; i += kThreads)
-      a.predictions[i] = a.losses[i * a.clients + a.offset];
-    if (kAdaHedge && t == 0) a.predictions[kKernels] = a.gaps[a.offset];
+    for (U32 i = t; i < a.state_size; i += kThreads)
+      a.predictions[U64{BLOCK_X} * a.state_size + i] = StateNumber(a, a.offset + BLOCK_X, i);
   }
 }

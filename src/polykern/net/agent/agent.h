@@ -26,7 +26,7 @@ struct LinkOptions {
   /// number between 1/2 and 1.
   std::chrono::milliseconds first_wait{100};
   std::chrono::milliseconds longest_wait{10'000};
-  /// Instead, likewise at random, after a refusal: somebody must do something about it first.
+  /// Instead, likewise at random, after a refusal: an operator must act first.
   std::chrono::milliseconds refused_wait{60'000};
   std::chrono::milliseconds keepalive{10'000};  ///< a silent server is asked whether it is there
 };
@@ -67,7 +67,7 @@ struct AgentStatus {
   std::uint64_t step = 0;      ///< of the newest model
   std::uint64_t client = 0;    ///< its number
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
-  std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered already, or for
+  std::uint64_t unlearnt = 0;  ///< labels that came when their step was was answered before, or for
                                ///< which not_learnt had a reason
   std::uint64_t clipped = 0;   ///< learnt labels that were outside their range
   std::uint64_t rejected = 0;  ///< updates the server did not take
@@ -76,12 +76,12 @@ struct AgentStatus {
   std::string not_learnt = {};
   ClientReport report = {};  ///< how well it predicted since it began, whether sent or not
   std::string trouble = {};  ///< why the last connection ended; empty while connected
-  /// Why it cannot connect before somebody has done something about it; unset: it may.
+  /// Why it cannot connect before an operator has acted; unset: it may.
   std::optional<Error> failure = {};
 };
 
 /// One client of a federation, beside its data: predicts at once, learns when the label comes, and
-/// keeps in touch with the server by itself, for as long as it lives.
+/// stays connected to the server without help, for as long as it lives.
 ///
 ///   polykern::Agent agent({.link = {.server = "host:7433", .certificates = "station-7"},
 ///                          .state = "station-7.state"});
@@ -130,7 +130,7 @@ class Agent {
 
   /// What the federation is while it learns its ranges: there is no model before they are known,
   /// and the server wants those of this agent's first learn_ranges samples. Its own ranges mean
-  /// nothing. None: it has them, or nobody knows it yet.
+  /// nothing. None: it has them, or it is not known yet.
   std::optional<FederationConfiguration> learning_ranges() const;
   /// The least and greatest of each input, and last of the label, not scaled: the server gets them
   /// once, and again if it has lost them. A second call, or one when no ranges are learnt, does
@@ -141,7 +141,7 @@ class Agent {
   AgentPrediction Predict(std::span<const float> x);
 
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers the
-  /// step. If the step is answered already, pof-gram learns all the same and sends it with its next
+  /// step. If the step was answered before, pof-gram learns all the same and sends it with its next
   /// answer. False, and nothing is learnt, with any other algorithm, or if the federation is
   /// finished. `position` is kept with the state, for the caller; `clipped`: the label was outside
   /// its range, of which the server is told the number; `told`: what was predicted for this label,

@@ -54,7 +54,7 @@ LinkIdentity ReadLinkIdentity(const LinkOptions& options) {
   return {};
 }
 
-/// What a server has against us that will not pass by itself, and what to do; empty: nothing.
+/// Why a server refuses us, if that needs an operator, and what to do; empty: nothing.
 std::string RefusalIn(const Ending& ending) {
   const std::string refusal = "the server refuses this agent: " + ending.reason;
   switch (ending.kind) {
@@ -133,7 +133,7 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
   NextAttempt TellOfTheEnd(const Ending& ending, std::string unread) {
     std::string refusal = RefusalIn(ending);
     if (ending.kind == Ending::Kind::kRefused) {
-      // The one that was shown may have been renewed since; then nobody has to do anything.
+      // The one that was shown may have been renewed since; then nothing needs to be done.
       const std::string shown = identity_.certificate;
       unread = ReadCertificates();
       if (identity_.certificate != shown) refusal.clear();

@@ -17,7 +17,7 @@ class AgentLink {
  public:
   /// What the owner wants after a connection has ended.
   struct NextAttempt {
-    bool refused = false;  ///< the server will not have this agent, whoever found it out
+    bool refused = false;  ///< the server refuses this agent, whichever side found it out
     /// When the server wants to see it again, at random between the two; 0: it said nothing.
     std::chrono::milliseconds earliest{0};
     std::chrono::milliseconds latest{0};
@@ -29,7 +29,7 @@ class AgentLink {
     virtual ~Handler() = default;
     /// The first message of a new connection.
     virtual std::string Greet() = 0;
-    /// A message came. False: the connection is of no use.
+    /// A message arrived. False: the connection is not needed any longer.
     virtual bool Received(std::string_view bytes) = 0;
     /// The connection ended, or did not come about. `refused`: the server will not have us.
     virtual NextAttempt Lost(const std::string& why, bool refused) = 0;

@@ -142,7 +142,7 @@ TEST_F(LinkOverTls, SendsWhatMattersLessAsWell) {
   EXPECT_EQ(federation.status().reported_squared_error, 0.25);
 }
 
-TEST_F(LinkOverTls, DropsWhatNobodyCanGet) {
+TEST_F(LinkOverTls, DropsWhatCannotBeDelivered) {
   options.server = "127.0.0.1:1";
   const auto link = OpenAgentLink(options, owner);
   EXPECT_FALSE(owner.End(0).second);
@@ -217,7 +217,7 @@ TEST_F(LinkOverTls, IsNotRefusedIfItHasABetterCertificateByThen) {
   Start();
   const auto link = OpenAgentLink(options, owner);
   ASSERT_TRUE(owner.Message(0));
-  // The server puts it out for the old one when a new one is there already.
+  // The server puts it out for the old one when a new one already exists.
   const AuthorityPaths paths(federation.pki());
   const std::string old = ReadWholeFile(options.certificates + "/client.crt");
   Issue(true);

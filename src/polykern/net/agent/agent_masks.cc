@@ -20,8 +20,8 @@ void AgentMasks::Use(const std::optional<MaskIdentity>& own, const std::string& 
                      const FederationConfiguration& federation, const NoiseTerms& noise) {
   if (!own) {
     throw Error(
-        "this federation masks what clients send, and this client has no mask.key: issue "
-        "it anew with polykern pki issue NAME " +
+        "this federation masks what clients send, and this client has no mask.key: "
+        "issue it again with polykern pki issue NAME " +
         ShellSpelling("renew"));
   }
   if (federation.options.masking == Masking::kPairwise) {
@@ -49,11 +49,11 @@ void AgentMasks::UsePairs(const MaskIdentity& own, const std::string& roster,
     clients.push_back({verified.name, verified.key});
     names.push_back(verified.name);
     if (verified.name == own.name && verified.key != PublicKeyOf(own.key)) {
-      throw Error("the server hands on another mask key for this client than its own");
+      throw Error("the server sent a mask key for this client that is not its own");
     }
   }
   if (names != federation.clients) {
-    throw Error("the server hands on mask keys of other clients than the federation has");
+    throw Error("the server sent mask keys of clients that the federation does not have");
   }
   pairs_ = PairedKeys(own.key, own.name, federation.federation_id, federation.epoch, clients);
   masks_ = std::make_unique<PairwiseSealing>(

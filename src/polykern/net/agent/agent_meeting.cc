@@ -32,16 +32,15 @@ std::string AgentRounds::Take(const Welcome& welcome) {
   Meet(welcome);
   const FederationConfiguration& what = learning_ ? *learning_ : learner_->configuration;
   if (demands_masks_ && what.options.masking == Masking::kNone) {
-    throw WrongFederation(Error(
-        "the server masks nothing of what clients send, so it would see this client's sums "
-        "or samples, and " +
-        OptionName("masked") + " is given: leave it out, or ask for a federation with masks"));
+    throw WrongFederation(
+        Error("the server does not use masks, so it would "
+              "see this client's sums or samples, but " +
+              OptionName("masked") + " is given: leave it out, or join a federation with masks"));
   }
   if (!learning_ && learner_->configuration.options.masking != Masking::kNone) {
     try {
       if (reports_) {
-        throw Error(OptionName("report") +
-                    " tells the server what masks are there to hide: leave it out");
+        throw Error(OptionName("report") + " tells the server what the masks hide: leave it out");
       }
       learner_->masks.Use(
           mask_identity_, welcome.helper_key, learner_->configuration,
@@ -65,7 +64,7 @@ std::string AgentRounds::Take(const Welcome& welcome) {
   uses_late_ = welcome.uses_late;
   uncounted_ = state_.update.empty() ? state_.next_step : welcome.answered;
   counted_ = welcome.answered;
-  // The last update again, unless it counts already or is of no use any more.
+  // The last update again, unless it counts already or is no longer needed.
   const bool again =
       uncounted_ < state_.next_step && !finished_ && (uses_late_ || step + 1 == state_.next_step);
   return again ? state_.update : "";
@@ -79,37 +78,37 @@ void AgentRounds::CheckPairs(const Welcome& welcome) const {
               "has sent: add " +
               OptionName("state", "FILE")));
   }
-  const std::string epoch = "begin a new epoch with `polykern store epoch`";
+  const std::string epoch = "start a new epoch with `polykern store epoch`";
   const std::uint64_t begin = learner_->configuration.epoch_begin;
   if (std::max(state_.next_step, begin) < welcome.answered) {
     throw WrongFederation(
         "this client has answered step " + std::to_string(welcome.answered - 1) +
-        ", and its state, which was lost or put back, knows nothing of it: " + epoch);
+        ", but its state, which was lost or restored, has no record of it: " + epoch);
   }
   if (welcome.model.step + 1 < state_.next_step) {
     throw WrongFederation("this client has answered step " + std::to_string(state_.next_step - 1) +
                           ", and the server is at step " + std::to_string(welcome.model.step) +
-                          ": its store was put back; " + epoch);
+                          ": its store was restored from a backup; " + epoch);
   }
 }
 
 /// With noise a sample leaves once: that is all the noise is for.
 void AgentRounds::CheckNoise(const Welcome& welcome) const {
   if (reports_) {
-    throw WrongFederation(Error(OptionName("report") +
-                                " tells the server what noise is there to hide: leave it out"));
+    throw WrongFederation(
+        Error(OptionName("report") + " tells the server what the noise hides: leave it out"));
   }
   if (forgets_) {
     throw WrongFederation(
-        Error("this federation adds noise for samples that leave a client once: " +
+        Error("this federation's noise covers samples that leave a client only once: " +
               OptionName("state", "FILE") +
               " is needed, so that it is known after a restart what has left"));
   }
   if (state_.next_step < welcome.answered) {
-    throw WrongFederation(
-        "this client has answered step " + std::to_string(welcome.answered - 1) +
-        ", of which its state knows nothing: its samples might leave a second time, which noise "
-        "does not cover; put back its newest state, or give it a new name");
+    throw WrongFederation("this client has answered step " + std::to_string(welcome.answered - 1) +
+                          ", of which its state has no record: its samples might leave a second "
+                          "time, which noise does "
+                          "not cover; restore its newest state, or give it a new name");
   }
 }
 
@@ -125,7 +124,7 @@ void AgentRounds::Meet(const Welcome& welcome) {
   }
   if (difference.empty()) return;
   if (IsSuccessor(welcome, state_.configuration)) {
-    throw Superseded("the server has begun another federation from the one this agent knows");
+    throw Superseded("the server has started a new federation from the one this agent knows");
   }
   throw WrongFederation("the server's federation is not the one this agent has learnt with (" +
                         difference + "); use another state file");
@@ -139,7 +138,7 @@ void AgentRounds::MeetFirst(const Welcome& welcome) {
       throw Error("the server's federation did not begin from the one this agent has left");
     }
     if (learning_ && !IsLearntFrom(*learning_, told)) {
-      throw Error("the server's federation is another one than before; start this agent again");
+      throw Error("the server now runs another federation; restart this agent");
     }
     if (told.learn_ranges > 0) {
       learning_ = told;

@@ -20,7 +20,7 @@ std::string ServerNews::Next(const AgentStatus& status) {
   if (failure.empty() ? !told_.empty() || status.trouble.empty() : failure == told_) return {};
   told_ = failure.empty() ? status.trouble : failure;
   return told_ + "; predicting with the model of step " + std::to_string(status.step) +
-         ", and trying again";
+         ", and reconnecting";
 }
 
 bool Tally::IsDue(std::uint64_t count, Time now) {

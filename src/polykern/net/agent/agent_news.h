@@ -9,7 +9,7 @@
 
 namespace polykern {
 
-/// What to tell somebody who runs an agent and does not wait for its server: each change once.
+/// What to tell the operator of an agent that does not wait for its server: each change once.
 /// Knows no clock. Use it from one thread.
 class ServerNews {
  public:
@@ -51,7 +51,7 @@ class BadLines {
   Time last_;
 };
 
-/// What to tell somebody who waits for an agent's server, and when to stop waiting. Is told what
+/// What to tell a caller that waits for an agent's server, and when to stop waiting. Is told what
 /// time it is. Use it from one thread.
 class Patience {
  public:

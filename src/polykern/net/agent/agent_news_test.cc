@@ -35,25 +35,25 @@ TEST(NewsOfAServer, AreToldOnce) {
   EXPECT_EQ(news.Next(Connected()), "");
   EXPECT_EQ(news.Next(Away("")), "");  // why is not known yet
   EXPECT_EQ(news.Next(Away("refused")),
-            "refused; predicting with the model of step 4, and trying again");
+            "refused; predicting with the model of step 4, and reconnecting");
   EXPECT_EQ(news.Next(Away("refused")), "");
   EXPECT_EQ(news.Next(Away("timed out")), "");  // away is away
   EXPECT_EQ(news.Next(Connected()), "connected again: at step 4");
   EXPECT_EQ(news.Next(Connected()), "");
   EXPECT_EQ(news.Next(Away("refused")),
-            "refused; predicting with the model of step 4, and trying again");
+            "refused; predicting with the model of step 4, and reconnecting");
 }
 
-TEST(NewsOfAServer, SayWhatSomebodyMustDoWhateverWasSaidBefore) {
+TEST(NewsOfAServer, SayWhatTheOperatorMustDoWhateverWasSaidBefore) {
   ServerNews news;
   AgentStatus failed = Away("refused");
   EXPECT_NE(news.Next(failed), "");
   failed.failure = Error("revoked; see " + OptionName("clients"));
   EXPECT_EQ(news.Next(failed),
-            "revoked; see --clients; predicting with the model of step 4, and trying again");
+            "revoked; see --clients; predicting with the model of step 4, and reconnecting");
   EXPECT_EQ(news.Next(failed), "");
   failed.failure = Error("expired");
-  EXPECT_EQ(news.Next(failed), "expired; predicting with the model of step 4, and trying again");
+  EXPECT_EQ(news.Next(failed), "expired; predicting with the model of step 4, and reconnecting");
 }
 
 TEST(NewsOfAServer, BeginWithJoiningAlsoIfItWasAwayAtFirst) {

@@ -82,7 +82,7 @@ TEST_F(AgentWithNoise, SendsTheSameBytesForTheSameStepAndNothingElseTwice) {
     EXPECT_EQ(next.samples, std::vector<std::uint64_t>{1});
     EXPECT_EQ(next.step, 1U);
   }
-  // The server is put back from a backup, and asks for the first step again.
+  // The server is restored from a backup, and asks for the first step again.
   EXPECT_EQ(rounds.Take(WelcomeAt(0)), "");
   const Updates again = Answer(rounds);
   EXPECT_EQ(again.step, 0U);
@@ -103,7 +103,7 @@ TEST_F(AgentWithNoise, NeedsAStateAndItsNewestOne) {
   Answer(rounds);
   AgentRounds restored(*old, "state");
   EXPECT_THAT(MessageOf([&] { restored.Take(WelcomeAt(2, 2)); }),
-              HasSubstr("has answered step 1, of which its state knows nothing"));
+              HasSubstr("has answered step 1, of which its state has no record"));
   AgentRounds lost;
   EXPECT_THAT(MessageOf([&] { lost.Take(WelcomeAt(2, 2)); }), HasSubstr("give it a new name"));
   AgentRounds fresh;
@@ -114,7 +114,7 @@ TEST_F(AgentWithNoise, DoesNotReport) {
   AgentRounds rounds;
   rounds.RefusePrivacy();
   EXPECT_THAT(MessageOf([&] { rounds.Take(WelcomeAt(0)); }),
-              HasSubstr("report tells the server what noise is there to hide"));
+              HasSubstr("report tells the server what the noise hides"));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(AnAgentWithoutRanges, RefusesThoseOfAnotherFederation) {
   rounds.Take(WelcomeTo(learning));
   known.problem.seed = 2;
   EXPECT_THAT([&] { rounds.Take(WelcomeTo(known)); },
-              ThrowsMessage<WrongFederation>(HasSubstr("another one than before")));
+              ThrowsMessage<WrongFederation>(HasSubstr("now runs another federation")));
   AgentRounds older;
   older.Take(WelcomeTo(known));
   EXPECT_THAT([&] { older.Take(WelcomeTo(learning)); },

@@ -60,12 +60,12 @@ AgentRounds::AgentRounds(AgentState saved, const std::string& what) {
   learner_->clients.Load(saved.private_state);
   const LearntSamples& samples = saved.samples;
   if (samples.x.size() != samples.y.size() * learner_->configuration.problem.dimension) {
-    throw Error(what + ": damaged; remove it to begin anew");
+    throw Error(what + ": damaged; remove it to start over");
   }
   learner_->buffer.Load(saved.first_sample, samples);
   const ServerMessage model = DecodeServerMessage(saved.model);
   const auto* change = std::get_if<ModelChange>(&model);
-  if (change == nullptr) throw Error(what + ": damaged; remove it to begin anew");
+  if (change == nullptr) throw Error(what + ": damaged; remove it to start over");
   state_ = std::move(saved);
   Apply(*change);
 }
@@ -91,7 +91,7 @@ std::string AgentRounds::Tell(const ClientRanges& ranges) {
 }
 
 void AgentRounds::Take(const ModelChange& change) {
-  if (!learner_) throw Error("a model came before the ranges were known");
+  if (!learner_) throw Error("received a model before the ranges were known");
   Apply(change);
   counted_ = std::max(counted_, change.counted);
 }
@@ -117,7 +117,8 @@ void AgentRounds::Apply(const ModelChange& change) {
 }
 
 /// A step is answered once, and not before it is known how to mask the answer; and where late
-/// updates count, the last one must be on the server's disk: so each of them is, whoever is killed.
+/// updates count, the last one must be on the server's disk: so each of them is, even if either
+/// side is killed.
 bool AgentRounds::MayAnswer(const Broadcast& model) const {
   const bool masked = learner_->configuration.options.masking != Masking::kNone;
   return model.step >= state_.next_step && (!uses_late_ || uncounted_ >= state_.next_step) &&

@@ -25,7 +25,7 @@
 
 namespace polykern {
 
-/// The server's federation is not one that this agent can take part in, until somebody does
+/// The server's federation is not one that this agent can take part in, until an operator does
 /// something about it.
 class WrongFederation : public Error {
  public:
@@ -88,7 +88,7 @@ class AgentRounds {
             Version()};
   }
 
-  /// The federation while its ranges are learnt; null: it has them, or nobody knows it.
+  /// The federation while its ranges are learnt; null: it has them, or it is not known yet.
   const FederationConfiguration* learning_ranges() const {
     return learning_ ? &*learning_ : nullptr;
   }
@@ -112,7 +112,7 @@ class AgentRounds {
   };
   /// Learns from the label of the last prediction, which must not be learnt yet, and answers its
   /// step. If that is answered, algorithms that keep samples learn all the same, for the next
-  /// answer; others do not, and nobody does at the federation's end. `keep`, unless empty, gets the
+  /// answer; others do not, and none does at the federation's end. `keep`, unless empty, gets the
   /// new state with every answer, before anything else sees it. `clipped`: the label was outside
   /// its range; the next answer has their number. `told`: see Agent::Learn. Throws UnusableSample:
   /// then Learn may be called again. Learns nothing, and status() says why, if `keep` throws Error,

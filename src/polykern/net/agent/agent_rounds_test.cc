@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "polykern/io/folder_testing.h"
-#include "polykern/net/agent/agent_rounds_internal.h"
+#include "polykern/net/agent/agent_rounds_testing.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/wire.h"
 
@@ -17,53 +17,6 @@ namespace polykern {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::array<float, 3> kX = {0.1F, -0.2F, 0.3F};
-
-/// A server's messages, made by hand, and an agent that gets them.
-class AgentRoundsTest : public testing::Test {
- protected:
-  AgentRoundsTest() {
-    configuration.options.kernels = 4;
-    configuration.options.features = 2;
-    configuration.options.kernels_per_upload = 2;
-    configuration.problem = {3, 100, 1};
-    algorithm = MakeAlgorithm(configuration);
-  }
-
-  /// A model with a number in it that only this step has.
-  Broadcast ModelOf(std::uint64_t step) const {
-    Broadcast model;
-    model.step = step;
-    model.model.assign(algorithm->shape().model_size(), 0.01F * static_cast<float>(step));
-    return model;
-  }
-  ModelChange Change(std::uint64_t step, bool finished = false) const {
-    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3});
-    change.finished = finished;
-    return change;
-  }
-  Welcome WelcomeAt(std::uint64_t step, std::uint64_t answered = 0, bool uses_late = false) const {
-    return {.client = 7,
-            .configuration = ToTexts(configuration),
-            .model = Change(step),
-            .answered = answered,
-            .uses_late = uses_late};
-  }
-  /// Predicts and learns; the update that would be sent.
-  static std::string Answer(AgentRounds& rounds, double y = 0.5) {
-    rounds.Predict(kX);
-    const auto [learnt, update] = rounds.Learn(y, {}, {});
-    EXPECT_TRUE(learnt);
-    return update;
-  }
-  static std::uint64_t StepOf(const std::string& update) {
-    return std::get<Updates>(DecodeClientMessage(update)).step;
-  }
-
-  FederationConfiguration configuration;
-  std::unique_ptr<Algorithm> algorithm;
-};
 
 TEST_F(AgentRoundsTest, BeginWithoutAModel) {
   const AgentRounds rounds;
@@ -233,7 +186,7 @@ TEST_F(AgentRoundsTest, ResumeFromWhatWasKept) {
   EXPECT_EQ(Answer(second), Answer(first));  // with the private state of the first
 }
 
-TEST_F(AgentRoundsTest, HaveIntervalsThatGoOnFromWhatWasKept) {
+TEST_F(AgentRoundsTest, HaveIntervalsThatResumeFromWhatWasKept) {
   AgentRounds first;
   first.Cover(0.9);
   first.Take(WelcomeAt(0));
@@ -293,7 +246,7 @@ TEST_F(AgentRoundsTest, DoNotResumeFromNonsense) {
   AgentState bad = kept;
   bad.model = Encode(Busy{});
   EXPECT_EQ(MessageOf([&] { AgentRounds(bad, "a.state"); }),
-            "a.state: damaged; remove it to begin anew");
+            "a.state: damaged; remove it to start over");
   bad = kept;
   bad.private_state.pop_back();
   EXPECT_THROW(AgentRounds(bad, "a.state"), Error);
@@ -384,125 +337,6 @@ TEST_F(AgentRoundsTest, KeepTheirModelWhenAChangeDoesNotFit) {
   AgentRounds twin;
   twin.Take(WelcomeAt(1));
   EXPECT_EQ(rounds.Predict(kX).value, twin.Predict(kX).value);
-}
-
-/// An agent of pof-gram, which keeps its samples.
-class KeepingRoundsTest : public AgentRoundsTest {
- protected:
-  KeepingRoundsTest() {
-    configuration.algorithm = "pof-gram";
-    configuration.options.experts = Experts::kFederated;
-    algorithm = MakeAlgorithm(configuration);
-  }
-  ModelChange Turn(std::uint64_t step, std::uint64_t counted) const {
-    ModelChange change = TakeBlocks(algorithm->shape(), ModelOf(step), {0, 1, 2, 3});
-    change.turn = {1};
-    change.counted = counted;
-    return change;
-  }
-  Welcome WelcomeTo(std::uint64_t step) const {
-    Welcome welcome = WelcomeAt(0);
-    welcome.model = Turn(step, 0);
-    return welcome;
-  }
-  static Updates Sent(const std::string& update) {
-    return std::get<Updates>(DecodeClientMessage(update));
-  }
-  /// Labels that come while there is no step to answer.
-  static void LearnMore(AgentRounds& rounds, std::initializer_list<double> labels) {
-    for (const double y : labels) {
-      rounds.Predict(kX);
-      const auto [learnt, update] = rounds.Learn(y, {}, {});
-      EXPECT_TRUE(learnt);
-      EXPECT_EQ(update, "");
-    }
-  }
-};
-
-TEST_F(KeepingRoundsTest, SendHowManyLabelsWereClippedSinceTheLastAnswer) {
-  AgentRounds rounds;
-  rounds.Take(WelcomeTo(0));
-  const auto learn = [&](bool clipped) {
-    rounds.Predict(kX);
-    return rounds.Learn(1, {}, {}, clipped).update;
-  };
-  EXPECT_EQ(Sent(learn(true)).clipped, std::vector<std::uint64_t>{1});
-  for (const bool clipped : {true, false, true}) EXPECT_EQ(learn(clipped), "");
-  rounds.Take(Turn(1, 1));
-  EXPECT_EQ(Sent(learn(true)).clipped, std::vector<std::uint64_t>{3});
-  rounds.Take(Turn(2, 2));
-  EXPECT_TRUE(Sent(learn(false)).clipped.empty());
-  EXPECT_EQ(rounds.status().clipped, 4U);
-}
-
-TEST_F(KeepingRoundsTest, SendLabelsThatCameFasterThanStepsWithTheNextAnswer) {
-  AgentRounds rounds;
-  rounds.Take(WelcomeTo(0));
-  EXPECT_EQ(Sent(Answer(rounds)).samples, std::vector<std::uint64_t>{1});
-  LearnMore(rounds, {0.2, 0.4, 0.9});
-  rounds.Take(Turn(1, 1));
-  const Updates sent = Sent(Answer(rounds));
-  EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{4});
-  EXPECT_EQ(sent.fresh[0].samples, 4U);
-  EXPECT_EQ(rounds.status().learnt, 5U);
-  EXPECT_EQ(rounds.status().unlearnt, 0U);
-}
-
-TEST_F(KeepingRoundsTest, SendAgainWhatTheServerDidNotCount) {
-  AgentRounds rounds;
-  rounds.Take(WelcomeTo(0));
-  Answer(rounds, 0.3);
-  rounds.Take(Turn(1, 0));  // it came too late
-  const Updates sent = Sent(Answer(rounds, 0.6));
-  EXPECT_EQ(sent.samples, std::vector<std::uint64_t>{2});
-  rounds.Take(Turn(2, 2));
-  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{1});
-}
-
-TEST_F(KeepingRoundsTest, SendAgainWhatWasRejectedWhereLateUpdatesCount) {
-  AgentRounds rounds;
-  Welcome welcome = WelcomeTo(0);
-  welcome.uses_late = true;
-  rounds.Take(welcome);
-  Answer(rounds, 0.3);
-  rounds.Take(Turn(1, 0));
-  LearnMore(rounds, {0.1});  // its fate is not known yet
-  rounds.Take(Verdict{0, false, "no"});
-  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{3});
-  rounds.Take(Turn(2, 0));
-  rounds.Take(Verdict{1, true});
-  EXPECT_EQ(Sent(Answer(rounds, 0.6)).samples, std::vector<std::uint64_t>{1});
-}
-
-TEST_F(KeepingRoundsTest, GoOnWithTheirSamplesAfterAStop) {
-  AgentRounds whole;
-  whole.Take(WelcomeTo(0));
-  AgentState kept;
-  whole.Predict(kX);
-  whole.Learn(0.4, {}, [&](const AgentState& state) { kept = state; });
-  EXPECT_FALSE(whole.Unkept());
-  EXPECT_EQ(kept.samples.y, std::vector<double>{0.4});
-  LearnMore(whole, {0.1, 0.8});
-  ASSERT_TRUE(whole.Unkept());
-  EXPECT_EQ(whole.Unkept()->samples.y, (std::vector<double>{0.4, 0.1, 0.8}));
-  AgentRounds again(*whole.Unkept(), "state");
-  Welcome welcome = WelcomeTo(1);
-  welcome.answered = 1;
-  EXPECT_EQ(again.Take(welcome), "");
-  whole.Take(Turn(1, 1));
-  EXPECT_EQ(Answer(again, 0.5), Answer(whole, 0.5));
-}
-
-TEST_F(KeepingRoundsTest, AreAsIfNothingHadHappenedWhenAStateCannotBeWritten) {
-  AgentRounds rounds;
-  rounds.Take(WelcomeTo(0));
-  const auto no_room = [](const AgentState&) { throw Error("the disk is full"); };
-  for (int n = 0; n < 2; ++n) {
-    rounds.Predict(kX);
-    EXPECT_FALSE(rounds.Learn(0.5, {}, no_room).learnt);
-  }
-  rounds.Predict(kX);
-  EXPECT_EQ(Sent(rounds.Learn(0.5, {}, {}).update).samples, std::vector<std::uint64_t>{1});
 }
 
 }  // namespace

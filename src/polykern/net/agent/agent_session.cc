@@ -163,7 +163,7 @@ void Agent::Session::Take(const Welcome& welcome) {
 }
 
 void Agent::Session::Take(const ModelChange& change) {
-  if (!connected_) throw Error("a model came before the welcome");
+  if (!connected_) throw Error("received a model before the welcome");
   rounds_->Take(change);
 }
 

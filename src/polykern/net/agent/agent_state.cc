@@ -123,8 +123,8 @@ std::optional<AgentState> ReadAgentState(const std::string& path) {
   }
   if (!parsed || message.format() == 0 || message.sum() != SumOf(message)) {
     throw Error(path +
-                ": not an agent's state, or damaged; put a copy in its place, or remove it to "
-                "begin anew");
+                ": not an agent's state, or damaged; restore a copy, "
+                "or remove it to start over");
   }
   return AgentState{{message.configuration().begin(), message.configuration().end()},
                     message.client(),

@@ -250,7 +250,7 @@ TEST_F(AgentOverTls, IsRefusedByAnotherFederationThanTheOneOfItsState) {
   EXPECT_FALSE(agent.status().connected);
 }
 
-TEST_F(AgentOverTls, IsNotOfAServerThatSomebodyElseCertified) {
+TEST_F(AgentOverTls, IsNotOfAServerThatAnotherAuthorityCertified) {
   Start();
   InitAuthority(federation.folder.At("other"), {.hosts = {"127.0.0.1"}});
   options.link.certificates = federation.folder.At("stranger");
@@ -262,7 +262,7 @@ TEST_F(AgentOverTls, IsNotOfAServerThatSomebodyElseCertified) {
   EXPECT_EQ(federation.status().connected, 0U);
 }
 
-TEST_F(AgentOverTls, SaysWhoItIsWhereNobodyAsksForCertificates) {
+TEST_F(AgentOverTls, SaysItsNameWhereNoCertificatesAreAskedFor) {
   federation.server_options.insecure = true;
   Start();
   options.link.insecure = true;

@@ -53,8 +53,8 @@ std::size_t PlaceOf(const FederationConfiguration& now, const FederationConfigur
   const auto found = std::ranges::find(now.columns, name, &ColumnRange::name);
   if (found == now.columns.end()) {
     throw Error("the earlier federation has the input " + Quoted(name) +
-                ", which this one lacks: its model cannot be used without; add it to " +
-                OptionName("columns") + ", or begin without " + OptionName("from"));
+                ", which this one lacks: its model needs it; add it to " + OptionName("columns") +
+                ", or start without " + OptionName("from"));
   }
   return static_cast<std::size_t>(found - now.columns.begin());
 }

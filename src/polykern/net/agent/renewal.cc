@@ -52,7 +52,7 @@ class Asked final : public ClientStream::Handler {
       changed_.wait(lock, ended);
     }
     if (answer_) return *answer_;
-    throw Error(ending_->reason.empty() ? "no answer came" : ending_->reason);
+    throw Error(ending_->reason.empty() ? "no answer was received" : ending_->reason);
   }
 
  private:
@@ -96,7 +96,7 @@ std::int64_t RenewCertificate(const std::string& server, const std::string& fold
   const std::string name = ReadCertificate(own.certificate, path).name;
   const AdmissionResult judged = CheckCertificate(fresh, Role::kClient, own.authority);
   if (judged.name != name) {
-    throw Error(server + ": answered with something that is no certificate for " + name +
+    throw Error(server + ": answered with something that is not a certificate for " + name +
                 "; does `polykern pki serve` listen there?");
   }
   CheckKeyPair({fresh, own.key}, server);

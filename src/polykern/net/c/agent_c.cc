@@ -166,7 +166,7 @@ struct polykern_agent {
     const std::string why = agent.status().not_learnt;
     throw polykern::Returned(
         POLYKERN_NOT_LEARNT,
-        why.empty() ? "the step was answered already; a label of each step counts" : why);
+        why.empty() ? "the step was was answered before; a label of each step counts" : why);
   }
 
   polykern::Agent agent;

@@ -105,7 +105,7 @@ TEST_F(AnAgentInC, ResumesFromItsState) {
   EXPECT_THAT(polykern_error_text(), HasSubstr("mill.state"));
 }
 
-TEST_F(AnAgentInC, SaysWhatIsWrongWithASampleAndGoesOn) {
+TEST_F(AnAgentInC, SaysWhatIsWrongWithASampleAndContinues) {
   federation.Start();
   ASSERT_EQ(Open(), POLYKERN_OK);
   EXPECT_EQ(Predict({1, 2}), POLYKERN_BAD_SAMPLE);
@@ -129,7 +129,7 @@ TEST_F(AnAgentInC, ALabelOfAnAnsweredStepIsNotLearnt) {
   EXPECT_EQ(polykern_agent_learn(agent, 200), POLYKERN_OK);
   ASSERT_EQ(Predict({1, 2, 3}, 0), POLYKERN_OK);
   EXPECT_EQ(polykern_agent_learn(agent, 200), POLYKERN_NOT_LEARNT);
-  EXPECT_THAT(polykern_error_text(), HasSubstr("answered already"));
+  EXPECT_THAT(polykern_error_text(), HasSubstr("was answered before"));
 }
 
 TEST_F(AnAgentInC, WithoutAServerThereIsNoModel) {
@@ -137,7 +137,7 @@ TEST_F(AnAgentInC, WithoutAServerThereIsNoModel) {
       .server = "127.0.0.1:1", .certificates = nullptr, .name = "mill", .state = nullptr};
   ASSERT_EQ(polykern_agent_open(&options, &agent), POLYKERN_OK);
   EXPECT_EQ(Predict({1, 2, 3}, 0.3), POLYKERN_NO_MODEL);
-  EXPECT_THAT(polykern_error_text(), HasSubstr("nobody listens there"));
+  EXPECT_THAT(polykern_error_text(), HasSubstr("nothing listens there"));
 }
 
 TEST_F(AnAgentInC, AFederationThatAsksForMoreThanNumbersIsRefusedByName) {
@@ -149,7 +149,7 @@ TEST_F(AnAgentInC, AFederationThatAsksForMoreThanNumbersIsRefusedByName) {
                "the federation asks for the times of samples; use polykern-agent");
 }
 
-TEST_F(AnAgentInC, NullPointersAndBadOptionsAreNoCrash) {
+TEST_F(AnAgentInC, NullPointersAndBadOptionsDoNotCrash) {
   EXPECT_EQ(polykern_agent_open(nullptr, &agent), POLYKERN_WRONG_CALL);
   EXPECT_EQ(polykern_agent_open(nullptr, nullptr), POLYKERN_WRONG_CALL);
   EXPECT_EQ(polykern_agent_predict(nullptr, nullptr, 0, 0, nullptr), POLYKERN_WRONG_CALL);

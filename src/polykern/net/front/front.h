@@ -56,7 +56,7 @@ struct FrontsStatus {
   std::vector<FrontStatus> fronts = {};  ///< that are there now
   std::uint64_t step = 0;                ///< the open one
   std::uint64_t enrolled = 0;            ///< clients
-  std::uint64_t gone = 0;                ///< of these, whom nobody waits for
+  std::uint64_t gone = 0;                ///< of these, not waited for
   std::uint64_t answered = 0;            ///< of these, in what was handed in for the open step
   std::uint64_t expected = 0;  ///< of these, those that are there or have ever answered; not gone
   std::uint64_t gone_unanswered = 0;  ///< gone, and not in what was handed in
@@ -65,7 +65,7 @@ struct FrontsStatus {
 /// A client that came to a front end. It is forgotten no more.
 struct FrontClaim {
   std::string name = {};
-  std::string mask_key = {};  ///< as it said hello; for whoever has masks taken off
+  std::string mask_key = {};  ///< from its hello; for the opener of masked sums
 
   bool operator==(const FrontClaim&) const = default;
 };
@@ -122,10 +122,10 @@ class Front : public Store {
   /// Throws Error if the database is away, or takes nothing: then the same work can be told again,
   /// and counts once.
   virtual FrontNews Exchange(const FrontWork& work) = 0;
-  /// Somebody has said something since the last Exchange. Any thread.
+  /// Another front end has said something since the last Exchange. Any thread.
   virtual bool HasNews() const = 0;
-  /// From here on `wake` is called, from any thread, when somebody says something; null: no more,
-  /// and it is not being called.
+  /// From here on `wake` is called, from any thread, when another front end says something; null:
+  /// no more, and it is not being called.
   virtual void OnNews(std::function<void()> wake) = 0;
 };
 

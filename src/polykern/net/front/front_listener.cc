@@ -31,7 +31,7 @@ void FrontListener::Run(const std::stop_token& stop) {
       connection.Run(("LISTEN " + ChannelOf(connection, Ears::kFronts)).c_str());
       Tell();  // of what was said before
       Listen(connection, stop);
-    } catch (const Error&) {  // whoever exchanges something says so
+    } catch (const Error&) {  // the next exchange reports it
       Tell();
       std::unique_lock lock(mutex_);
       ended_.wait_for(lock, stop, kHearAgain, [] { return false; });

@@ -15,7 +15,7 @@ class Connection;
 
 /// Hears what others say to the front ends of a federation in PostgreSQL, on a connection and a
 /// thread of its own, from construction to destruction. A database that is away is tried again, and
-/// counts as news: whoever asks it for them hears why. Any thread may call anything.
+/// counts as news: callers that ask it for them are told why. Any thread may call anything.
 class FrontListener {
  public:
   /// `place` is what follows postgresql: in the store's URL, `front` whose news they are.

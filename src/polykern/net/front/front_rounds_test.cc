@@ -210,7 +210,7 @@ TEST_F(RoundsOfFronts, KnowWhoLeft) {
   EXPECT_TRUE(connected(0));
 }
 
-TEST_F(RoundsOfFronts, WaitForNobodyWhoWasForgotten) {
+TEST_F(RoundsOfFronts, DoNotWaitForForgottenClients) {
   Begin(2);
   const Client a = Welcomed(0, "a");
   const Client b = Welcomed(1, "b");
@@ -249,7 +249,7 @@ TEST_F(RoundsOfFronts, WaitADeadlineForWhoFallsSilentAndNotAgain) {
   EXPECT_TRUE(Stays(2));
 }
 
-TEST_F(RoundsOfFronts, WaitTwoDeadlinesWhereTheOthersAreNoShare) {
+TEST_F(RoundsOfFronts, WaitTwoDeadlinesWhereTheOthersAreNotTheShare) {
   options_.quorum = {.share = 0.9};
   options_.deadline = std::chrono::seconds(100);
   Begin(2);
@@ -289,7 +289,7 @@ TEST_F(RoundsOfFronts, TakeOverAChangedQuorum) {
   EXPECT_TRUE(Reach(1));
 }
 
-TEST_F(RoundsOfFronts, GoOnWhenTheDatabaseCutsThemOff) {
+TEST_F(RoundsOfFronts, ContinueWhenTheDatabaseCutsThemOff) {
   Begin(2);
   const Client a = Welcomed(0, "a");
   const Client b = Welcomed(1, "b");

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kFrontPatience{4};
 /// So often a front end says something, if only that it is there.
 inline constexpr std::chrono::seconds kFrontPulse{1};
 
-/// A connection of a front end: it ends by itself when either side hears nothing of the other.
+/// A connection of a front end: it ends when either side hears nothing of the other.
 Connection ConnectFront(const std::string& place);
 
 /// What to say of a front end's clock beside the database's, in seconds since 1970; empty: they
@@ -41,7 +41,7 @@ struct OpenStep {
   bool asked = false;
 };
 
-/// Whoever comes: all front ends that are there, and what is in parts of the open step.
+/// All front ends that are there, and what is in parts of the open step.
 struct FederationNow {
   OpenStep open = {};
   FrontsStatus all = {};

@@ -193,7 +193,7 @@ class PostgresqlFront final : public Front {
          ArrayOf(notes, [](const NotedClient& each) { return each.note.expires; })});
   }
 
-  /// Whoever wants them has them; else nobody.
+  /// The first caller that asks gets them.
   void GiveUp(const std::vector<std::uint64_t>& released) {
     const Rows takers = connection_->Run(
         "WITH m AS (DELETE FROM polykern_move WHERE holder = $1 AND client = ANY($2::bigint[]) "
@@ -250,8 +250,8 @@ class PostgresqlFront final : public Front {
     }
   }
 
-  /// Those that no other front end has. Rows are locked upwards, and none that others change, so
-  /// that nobody waits for each other.
+  /// Those that no other front end has. Rows are locked in ascending order, and none that others
+  /// change, so that no front end waits for another.
   std::vector<FrontClient> Take(const std::vector<std::string>& names,
                                 const std::vector<std::uint64_t>& others) {
     const Rows rows = connection_->Run(
@@ -298,7 +298,7 @@ class PostgresqlFront final : public Front {
     return asked;
   }
 
-  /// Who is not connected, and was not forgotten, is gone if no certificate lets it in.
+  /// A client that is not connected and was not forgotten is gone if no certificate lets it in.
   void Recheck(const std::function<bool(const ClientNote&)>& may_come_in) {
     const std::string living = NumbersOf(LivingFronts(*connection_));
     PostgresqlTransaction transaction(*connection_);
@@ -362,7 +362,7 @@ class PostgresqlFront final : public Front {
   std::optional<Connection> connection_;
   std::string to_fronts_;
   std::string to_ender_;
-  std::string clock_;  // what is wrong with it, as long as nobody knows
+  std::string clock_;  // what is wrong with it, until it was reported
   SteadyClock::time_point looked_{};
   std::optional<FrontListener> listener_;  // ends first
 };
@@ -372,7 +372,8 @@ class PostgresqlFront final : public Front {
 std::uint64_t NewFrontNumber() {
   std::uint32_t bits = 0;
   while ((bits & 0x7fffffffU) == 0) {
-    if (getrandom(&bits, sizeof bits, 0) != sizeof bits) throw Error("there are no random numbers");
+    if (getrandom(&bits, sizeof bits, 0) != sizeof bits)
+      throw Error("the system provides no random numbers");
   }
   return bits & 0x7fffffffU;
 }

@@ -57,7 +57,7 @@ class Leadership {
     const FederationNow now = LookAt(connection_, front_);
     if (now.open.step != step()) {
       throw Error("the store has step " + std::to_string(now.open.step) + ", not " +
-                  std::to_string(step()) + ": did somebody else write to it?");
+                  std::to_string(step()) + ": did another program write to it?");
     }
     waits_ = now.partials > 0;
     if (!waits_) return {};
@@ -70,7 +70,7 @@ class Leadership {
   }
   /// From here on.
   void Change(const RoundsOptions& options) { options_ = options; }
-  /// When it should be looked at again, if nobody says anything.
+  /// When it should be looked at again, if no client sends anything.
   milliseconds patience() const { return waits_ ? kListenForParts : kListen; }
 
  private:
@@ -97,11 +97,11 @@ class Leadership {
   /// As Rounds of a server that is alone decide it, of the clients of all front ends.
   bool IsDue(const FederationNow& now) {
     if (options_.asynchronous) return true;
-    // So many have fallen silent at once that the others are no share of them.
+    // So many have fallen silent at once that the others are not the share asked for.
     const bool overdue = now.age >= 2 * options_.deadline.count();
     if (now.all.answered < NeededOf(now.all, options_, overdue)) return false;
     if (!options_.roster.empty() && now.all.answered >= options_.roster.size()) return true;
-    // Is anybody left who could answer?
+    // Is any client left that could answer?
     const bool complete = std::ranges::none_of(now.all.fronts, [&](const FrontStatus& each) {
       return each.report.connected > 0 && (each.report.step < step() || each.report.waiting > 0);
     });

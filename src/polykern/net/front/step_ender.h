@@ -13,7 +13,7 @@
 namespace polykern {
 
 /// How many clients of all front ends must answer the open step. Overdue: its deadline has passed
-/// twice, and whoever has not answered is not there.
+/// twice, and clients that have not answered are not there.
 std::uint64_t NeededOf(const FrontsStatus& all, const RoundsOptions& options, bool overdue);
 
 struct StepEnderOptions {
@@ -22,8 +22,9 @@ struct StepEnderOptions {
 };
 
 /// Ends the steps of a federation that has several front ends, if it is this process's turn: one of
-/// them all is, whoever holds a lock of the database, and another one follows when it is gone. It
-/// adds up what they have handed in, and writes the step and the model after it in one transaction.
+/// them all is the one that holds a lock of the database, and another one follows when it is gone.
+/// It adds up what they have handed in, and writes the step and the model after it in one
+/// transaction.
 ///
 /// Works from construction to destruction, on a thread of its own. Nothing throws. Any thread may
 /// call anything.

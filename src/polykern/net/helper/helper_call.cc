@@ -33,7 +33,7 @@ void HelperCall::Received(std::string message) {
   if (!let_in_) return;
   ToHelper decoded = DecodeToHelper(message);  // what it throws is a broken rule
   if (const auto* hello = std::get_if<HelperHello>(&decoded)) {
-    if (greeted_) throw Error("a second hello came on one connection");
+    if (greeted_) throw Error("received a second hello on one connection");
     if (hello->version != kHelperVersion) {
       End({Ending::Kind::kVersion, "the helper speaks version " + std::to_string(kHelperVersion) +
                                        " of the protocol, the server version " +
@@ -43,9 +43,11 @@ void HelperCall::Received(std::string message) {
     greeted_ = true;
     answers_.push_back(owner_.Greeted(*this, *hello));
   } else {
-    if (!greeted_) throw Error("a release came before the hello");
+    if (!greeted_) throw Error("received a message before the hello");
     if (answers_.size() >= kMostWaitingAnswers) throw Error("more releases than answers are read");
-    answers_.push_back(owner_.Asked(*this, std::move(std::get<HelperQuestion>(decoded))));
+    auto* const question = std::get_if<HelperQuestion>(&decoded);
+    answers_.push_back(question != nullptr ? owner_.Asked(*this, std::move(*question))
+                                           : owner_.Told(*this, std::get<HelperKeys>(decoded)));
   }
   Sent();
 }

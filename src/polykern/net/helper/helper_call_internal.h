@@ -23,6 +23,7 @@ class HelperCall final : public WebSocket::Handler,
     /// The answer to a message.
     virtual std::string Greeted(HelperCall& call, const HelperHello& hello) = 0;
     virtual std::string Asked(HelperCall& call, HelperQuestion question) = 0;
+    virtual std::string Told(HelperCall& call, const HelperKeys& keys) = 0;
     /// It has ended, open or not.
     virtual void Closed(HelperCall& call, const Ending& ending) = 0;
   };
@@ -30,7 +31,7 @@ class HelperCall final : public WebSocket::Handler,
   HelperCall(Loop& loop, Owner& owner, std::string address)
       : loop_(loop), owner_(owner), address_(std::move(address)) {}
 
-  /// It lives until the connection ends, whoever else holds it.
+  /// It lives until the connection ends, even if others hold it.
   void Start(WebSocket::Socket socket, const TlsContext& tls, const WebSocketOptions& options);
   void End(const Ending& ending);
   /// At once, without a word.

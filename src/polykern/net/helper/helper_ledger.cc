@@ -1,6 +1,9 @@
 #include "polykern/net/helper/helper_ledger.h"
 
 #include <algorithm>
+#include <future>
+#include <span>
+#include <thread>
 #include <utility>
 
 #include "polykern/core/error.h"
@@ -25,6 +28,29 @@ struct RefusedRelease {
 
 std::string NumberText(std::uint64_t number) {
   return std::to_string(number);
+}
+
+constexpr std::size_t kNumbersWorthAThread = 100'000;  // a quarter of a millisecond
+
+/// The sum of the streams of every `lanes`-th message, in the ring.
+std::vector<std::uint64_t> SumOfLane(const ReleaseRequest& request,
+                                     std::span<const SecretKey* const> pairs, std::size_t lane,
+                                     std::size_t lanes) {
+  std::vector<std::uint64_t> sum(request.numbers);
+  MaskStream stream(request.epoch, request.ring.bits, request.ring.unit);
+  for (std::size_t i = lane; i < pairs.size(); i += lanes) {
+    const NamedContribution& m = request.messages[i];
+    stream.Add(*pairs[i],
+               {.turn = m.step,
+                .kind = request.kind,
+                .samples = m.count.samples,
+                .unknowns = m.count.unknowns,
+                .new_unknowns = m.new_unknowns,
+                .releases = m.releases,
+                .nonce = m.nonce},
+               sum);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -52,25 +78,24 @@ std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t e
                                   const NoiseTerms& noise) const {
   if (rules_.most_epsilon > 0 &&
       (!noise.noisy() || noise.epsilon > rules_.most_epsilon || noise.delta > rules_.most_delta)) {
-    return "the helper was told to allow no more than " +
-           EpsilonWords(rules_.most_epsilon, rules_.most_delta) + ", the federation has " +
-           WordsOf(noise);
+    return "the helper allows at most " + EpsilonWords(rules_.most_epsilon, rules_.most_delta) +
+           ", the federation has " + WordsOf(noise);
   }
   if (held_.federation.empty()) return {};
   if (federation != held_.federation) {
-    return "the helper's log is another federation's; start the helper with a new log";
+    return "the helper's log belongs to another federation; start the helper with a new log";
   }
   if (epoch < held_.epoch) {
     return "epoch " + NumberText(epoch) + " is over: the helper is in epoch " +
            NumberText(held_.epoch);
   }
   if (held_.behind && epoch == held_.epoch) {
-    return "the helper's log was put back from a backup: clients know of releases that it does "
-           "not; begin a new epoch";
+    return "the helper's log was restored from a backup: clients know of releases "
+           "that it does not; start a new epoch";
   }
   if (epoch == held_.epoch && held_.numbers > 0 && noise != held_.noise) {
     return "in this epoch the helper has promised " + WordsOf(held_.noise) + ", and is told " +
-           WordsOf(noise) + "; begin a new epoch";
+           WordsOf(noise) + "; start a new epoch";
   }
   return {};
 }
@@ -182,14 +207,15 @@ HelperLedger::Tally HelperLedger::Count(const ReleaseRequest& request) const {
 void HelperLedger::CheckLeast(const Tally& tally) const {
   if (tally.clients.size() < std::max<std::size_t>(rules_.least_clients, 1)) {
     RefuseRelease("the sum has messages of " + NumberText(tally.clients.size()) +
-                  " clients; the least are " + NumberText(rules_.least_clients));
+                  " clients; the minimum is " + NumberText(rules_.least_clients));
   }
   std::uint64_t largest = 0;
   for (const auto& [name, client] : tally.clients) largest = std::max(largest, client.samples);
   if (tally.samples - largest < rules_.least_samples) {
     RefuseRelease("the sum has " + NumberText(tally.samples) + " samples, " +
                   NumberText(tally.samples - largest) +
-                  " without its largest client; the least are " + NumberText(rules_.least_samples));
+                  " without its largest client; the minimum is " +
+                  NumberText(rules_.least_samples));
   }
 }
 
@@ -240,21 +266,26 @@ double HelperLedger::EpsilonSpent() const {
   return held_.noise.EpsilonSpent(held_.noise.Sigma(), NoisyReleases(held_.epoch));
 }
 
+/// The server waits, and has nothing else to do: so all processors of the helper add up.
 std::vector<std::uint64_t> HelperLedger::SumOfStreams(const ReleaseRequest& request,
                                                       const Tally& tally) {
-  std::vector<std::uint64_t> sum(request.numbers);
-  MaskStream stream(request.epoch, request.ring.bits, request.ring.unit);
+  std::vector<const SecretKey*> pairs;
   for (const NamedContribution& m : request.messages) {
-    const SecretKey& pair = PairOf(request, m.client, tally.clients.at(m.client).key);
-    stream.Add(pair,
-               {.turn = m.step,
-                .kind = request.kind,
-                .samples = m.count.samples,
-                .unknowns = m.count.unknowns,
-                .new_unknowns = m.new_unknowns,
-                .releases = m.releases,
-                .nonce = m.nonce},
-               sum);
+    pairs.push_back(&PairOf(request, m.client, tally.clients.at(m.client).key));
+  }
+  const std::size_t lanes = std::max<std::size_t>(
+      1, std::min({pairs.size(), pairs.size() * request.numbers / kNumbersWorthAThread,
+                   std::size_t{std::thread::hardware_concurrency()}}));
+  std::vector<std::future<std::vector<std::uint64_t>>> others;
+  for (std::size_t lane = 1; lane < lanes; ++lane) {
+    // Where the system allows no thread it is done by get.
+    others.push_back(std::async([&, lane] { return SumOfLane(request, pairs, lane, lanes); }));
+  }
+  std::vector<std::uint64_t> sum = SumOfLane(request, pairs, 0, lanes);
+  for (auto& other : others) {
+    std::ranges::transform(sum, other.get(), sum.begin(), [&](std::uint64_t a, std::uint64_t b) {
+      return request.ring.Wrap(static_cast<std::int64_t>(a + b));
+    });
   }
   return sum;
 }

@@ -41,7 +41,7 @@ class ClientKeys {
 /// A helper's rules: whether it unmasks a release. It settles each release once, by an answer or a
 /// refusal, which is in the log before it is given out; the same request gets the same again, any
 /// other is refused. What cannot be next leaves nothing behind, but for one thing: if a message
-/// shows that the log was put back from a backup, every release is refused until a new epoch
+/// shows that the log was restored from a backup, every release is refused until a new epoch
 /// begins.
 ///
 /// No files, clocks or connections here, but for the log. One thread at a time. `log` must outlive

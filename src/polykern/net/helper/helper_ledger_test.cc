@@ -86,6 +86,30 @@ TEST_F(ALedger, GivesTheStreamsOfExactlyTheMessagesInASum) {
   EXPECT_EQ(log.contents.next_steps.at({"c", 7}), 4U);
 }
 
+/// So many numbers that several threads add them up.
+TEST_F(ALedger, AddsUpLongSumsInEitherRing) {
+  rules.disclosure = 1e9;
+  Open();
+  clients.below = 1000;
+  std::uint64_t number = 0;
+  for (const unsigned bits : {32U, 64U}) {
+    ReleaseRequest request = TestRequest(number++, 0, 100'000);
+    request.ring.bits = bits;
+    clients.Clear();
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      for (const char* name : {"a", "b", "c"}) clients.Send(name, 10 * bits + step, 500, request);
+    }
+    const HelperReply reply = Ask(request);
+    ASSERT_EQ(reply.kind, HelperReply::Kind::kAnswered) << reply.reason;
+    std::vector<std::uint64_t> sums = clients.Unmasked(reply);
+    for (std::uint64_t& sum : sums) sum = request.ring.Wrap(static_cast<std::int64_t>(sum));
+    EXPECT_EQ(sums, clients.plain);
+    EXPECT_TRUE(std::ranges::all_of(reply.streams, [&](std::uint64_t each) {
+      return each == request.ring.Wrap(static_cast<std::int64_t>(each));
+    }));
+  }
+}
+
 TEST_F(ALedger, RefusesFewerClientsThanTheLeast) {
   rules.least_clients = 3;
   Open();
@@ -93,7 +117,7 @@ TEST_F(ALedger, RefusesFewerClientsThanTheLeast) {
   clients.Send("a", 0, 50, request);
   clients.Send("b", 0, 50, request);
   clients.Send("b", 1, 50, request);
-  ExpectSettled(request, "2 clients; the least are 3");
+  ExpectSettled(request, "2 clients; the minimum is 3");
   ++request.number;
   clients.Send("c", 0, 1, request);
   ExpectAnswer(request);
@@ -110,7 +134,7 @@ TEST_F(ALedger, RefusesFewerSamplesThanTheLeastAlsoWithoutTheLargestClient) {
   ReleaseRequest few = TestRequest(0);
   clients.Send("a", 0, 15, few);
   clients.Send("b", 0, 16, few);
-  ExpectSettled(few, "31 samples, 15 without its largest client; the least are 32");
+  ExpectSettled(few, "31 samples, 15 without its largest client; the minimum is 32");
   clients.Clear();
   ReleaseRequest request = TestRequest(1);
   clients.Send("a", 0, 500, request);
@@ -176,8 +200,8 @@ TEST_F(ALedger, RefusesClientsWhoseKeyIsNotGoodNow) {
   clients.without["b"] = {.reason = "the certificate is revoked"};
   ExpectSettled(request, "b: the certificate is revoked");
   ++request.number;
-  clients.without["b"] = {.reason = "its mask key has not come", .later = true};
-  ExpectRefusal(request, "b: its mask key has not come", HelperReply::Kind::kLater);
+  clients.without["b"] = {.reason = "its mask key is missing", .later = true};
+  ExpectRefusal(request, "b: its mask key is missing", HelperReply::Kind::kLater);
   clients.without["b"] = {.key = PublicKey{}};  // gives the same secret with every key
   ExpectSettled(request, "b: ");
   clients.without.clear();
@@ -222,8 +246,8 @@ TEST_F(ALedger, WorksForOneFederation) {
   ExpectAnswer(Good(0, 0));
   ReleaseRequest other = Good(0, 0, 0, 9);
   other.federation = "another";
-  ExpectRefusal(other, "another federation's; start the helper with a new log");
-  EXPECT_THAT(ledger->Refusal("another", 0), HasSubstr("another federation's"));
+  ExpectRefusal(other, "belongs to another federation; start the helper with a new log");
+  EXPECT_THAT(ledger->Refusal("another", 0), HasSubstr("belongs to another federation"));
 }
 
 TEST_F(ALedger, GivesTheSameRequestTheSameAnswer) {
@@ -262,18 +286,18 @@ TEST_F(ALedger, RefusesEverythingOnceItsLogIsOlderThanWhatClientsKnow) {
   Open();
   ReleaseRequest request = Good(1, 3);
   request.messages[2].releases = 3;
-  EXPECT_THAT(Ask(request).reason, HasSubstr("put back from a backup"));
+  EXPECT_THAT(Ask(request).reason, HasSubstr("restored from a backup"));
   Open();
   request.messages[2].releases = 0;
-  ExpectRefusal(request, "put back from a backup");  // whatever the server says from now on
-  ExpectRefusal(Good(1, 4), "begin a new epoch");
+  ExpectRefusal(request, "restored from a backup");  // whatever the server says from now on
+  ExpectRefusal(Good(1, 4), "start a new epoch");
   ExpectAnswer(Good(0, 5, 0, 1));
 }
 
 TEST_F(ALedger, KnowsALogThatWasLostByTheEpochToo) {
   ReleaseRequest request = Good(0, 0, 0, 4);
   request.messages[0].releases = 1;
-  EXPECT_THAT(Ask(request).reason, HasSubstr("put back from a backup"));
+  EXPECT_THAT(Ask(request).reason, HasSubstr("restored from a backup"));
   EXPECT_TRUE(log.contents.behind);
   EXPECT_EQ(log.contents.epoch, 4U);
 }

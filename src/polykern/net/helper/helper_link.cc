@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -22,6 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kKeysAtOnce = 32;  // to prove them takes a helper so many milliseconds
 
 TlsContext ReadOwnTls(const HelperLinkOptions& options) {
   const AuthorityPaths paths(options.certificates, options.keys);
@@ -55,7 +58,11 @@ class HelperLink::Impl final : private ClientStream::Handler {
 
   void AddKey(const std::string& client, const SignedMaskKey& key) {
     const std::lock_guard lock(mutex_);
+    const auto held = keys_.find(client);
+    if (held != keys_.end() && held->second.key == key) return;  // it has come back
     keys_.insert_or_assign(client, HeldKey{key, ++last_key_});
+    untold_.push_back(client);
+    loop_.Post([this] { TellKeys(); });
   }
 
   HelperReply Ask(const ReleaseRequest& request, milliseconds wait, const std::stop_token& stop) {
@@ -99,12 +106,18 @@ class HelperLink::Impl final : private ClientStream::Handler {
     std::uint64_t number = 0;  // of all keys that were added
     bool known = false;        // to the helper, since this connection began
   };
+  using KeyNumbers = std::map<std::string, std::uint64_t>;  // by client
+  /// Keys that the helper was told of on this connection, and has not answered for.
+  struct Telling {
+    std::uint64_t id = 0;
+    KeyNumbers keys = {};
+  };
   /// A release that was asked for on this connection.
   struct Asked {
     std::uint64_t id = 0;
     ReleaseDigest digest{};
     std::uint64_t numbers = 0;
-    std::map<std::string, std::uint64_t> keys = {};  // that went with it
+    KeyNumbers keys = {};  // that went with it
     std::optional<HelperReply> reply = {};
   };
 
@@ -148,7 +161,12 @@ class HelperLink::Impl final : private ClientStream::Handler {
     changed_.wait(lock, [this] { return ending_.has_value(); });
     stream_ = nullptr;
     asked_.reset();
-    for (auto& [client, key] : keys_) key.known = false;
+    telling_.reset();
+    untold_.clear();
+    for (auto& [client, key] : keys_) {
+      key.known = false;
+      untold_.push_back(client);
+    }
     const std::string& why = why_.empty() ? ending_->reason : why_;
     trouble_ = options_.helper + ": the helper is away" + (why.empty() ? "" : " (" + why + ")");
     changed_.notify_all();
@@ -171,6 +189,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
       } else {
         Answered(std::get<HelperAnswer>(message));
       }
+      TellKeys();
       return true;
     } catch (const Error& error) {
       const std::lock_guard lock(mutex_);
@@ -187,28 +206,60 @@ class HelperLink::Impl final : private ClientStream::Handler {
     HelperGreeting greeting{.name = "helper", .key = welcome.key, .releases = welcome.releases};
     if (admission_) {
       greeting.name = VerifyMaskKey(welcome.key, Role::kHelper, *admission_).name;
-      if (greeting.name != name_) throw Error("the helper shows another one's mask key");
+      if (greeting.name != name_) throw Error("the helper shows a mask key that is not its own");
     }
     const std::lock_guard lock(mutex_);
     greeting_ = std::move(greeting);
     ready_ = true;
+    takes_keys_ = welcome.takes_keys;
     trouble_.clear();
     changed_.notify_all();
   }
 
   void Answered(const HelperAnswer& answer) {
     const std::lock_guard lock(mutex_);
+    if (telling_ && telling_->id == answer.id) {
+      if (answer.reply.kind == HelperReply::Kind::kAnswered) MarkKnown(telling_->keys);
+      telling_.reset();
+      return;
+    }
     if (!asked_ || asked_->id != answer.id) return;  // nobody waits for it any more
     if (answer.reply.kind == HelperReply::Kind::kAnswered &&
         answer.reply.streams.size() != asked_->numbers) {
-      throw Error("the helper answers with another number of numbers");
+      throw Error("the helper's answer has the wrong length");
     }
     asked_->reply = answer.reply;
-    for (const auto& [client, number] : asked_->keys) {
+    MarkKnown(asked_->keys);
+    changed_.notify_all();
+  }
+
+  /// The caller holds the mutex.
+  void MarkKnown(const KeyNumbers& told) {
+    for (const auto& [client, number] : told) {
       HeldKey& key = keys_.at(client);
       key.known = key.number == number;
     }
-    changed_.notify_all();
+  }
+
+  /// The helper is told of keys that it has not had, and proves them, before a release needs them:
+  /// some at a time, so that a release does not wait for many. On the loop's thread: there the
+  /// stream does not end meanwhile.
+  void TellKeys() {
+    std::unique_lock lock(mutex_);
+    if (!ready_ || !takes_keys_ || ending_ || telling_) return;
+    HelperKeys told{.id = ++last_id_};
+    Telling telling{.id = told.id};
+    for (; !untold_.empty() && told.keys.size() < kKeysAtOnce; untold_.pop_front()) {
+      const auto held = keys_.find(untold_.front());
+      if (held->second.known) continue;
+      told.keys.emplace(held->first, held->second.key);
+      telling.keys.emplace(held->first, held->second.number);
+    }
+    if (told.keys.empty()) return;
+    telling_ = std::move(telling);
+    ClientStream& stream = *stream_;
+    lock.unlock();
+    stream.SendLowPriority(Encode(told));  // nothing that was asked for makes way for it
   }
 
   /// With the keys that it has not had. The caller holds the mutex.
@@ -242,13 +293,16 @@ class HelperLink::Impl final : private ClientStream::Handler {
   std::optional<Ending> ending_;  // of the stream that ended
   std::string why_;               // it is of no use
   bool ready_ = false;            // the helper has greeted on this connection
+  bool takes_keys_ = false;       // and takes keys before a release needs them
   std::optional<HelperGreeting> greeting_;
   std::optional<Asked> asked_;
   std::map<std::string, HeldKey> keys_;
+  std::deque<std::string> untold_;  // clients whose keys the helper may not know
+  std::optional<Telling> telling_;
   std::optional<Clock::time_point> answered_;  // when it last did
   std::uint64_t last_id_ = 0;
   std::uint64_t last_key_ = 0;
-  std::string trouble_ = "the helper has not been there yet";
+  std::string trouble_ = "the helper has not connected yet";
 
   Loop loop_;
   std::jthread thread_;  // last: ends first

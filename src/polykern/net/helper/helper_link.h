@@ -51,7 +51,8 @@ class HelperLink {
   std::optional<HelperGreeting> WaitForHelper(std::chrono::milliseconds wait,
                                               const std::stop_token& stop = {});
 
-  /// What the client said of itself: it is told the helper with the next release that needs it.
+  /// What the client said of itself: the helper is told soon, or with the next release that needs
+  /// it.
   void AddKey(const std::string& client, const SignedMaskKey& key);
 
   /// Asks for a release, and waits for the answer, at most so long. One that is kLater may have
@@ -60,7 +61,7 @@ class HelperLink {
   HelperReply Ask(const ReleaseRequest& request, std::chrono::milliseconds wait,
                   const std::stop_token& stop = {});
 
-  /// Why the helper is of no use now; empty: it is.
+  /// Why the helper cannot be used now; empty: it can.
   std::string trouble() const;
   bool connected() const;
   /// Seconds since it last answered, or refused for good; none: it has not yet.

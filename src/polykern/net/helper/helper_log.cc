@@ -196,7 +196,7 @@ HelperContents ReadHelperContents(Database& database) {
   if (!ReadStreams(database, contents) ||
       ReadAnswer(database, contents) != (contents.releases > 0)) {
     throw Error(database.path() +
-                ": the helper's log is damaged: its answers are not whole; begin a new epoch "
+                ": the helper's log is damaged: its answers are not whole; start a new epoch "
                 "with a new log");
   }
   return contents;

@@ -167,7 +167,7 @@ TEST_F(ANoisyLedger, KeepsToWhatWasPromisedUntilANewEpoch) {
     EXPECT_THAT(ledger->Refusal(kTestFederation, 1, terms), HasSubstr("has promised epsilon 1"));
     const HelperReply reply = ledger->Release(request, clients);
     EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
-    EXPECT_THAT(reply.reason, HasSubstr("begin a new epoch"));
+    EXPECT_THAT(reply.reason, HasSubstr("start a new epoch"));
   };
   refused({.numbers = kNoisyNumbers, .ring = {64, 0x1p-16}});  // no noise any more
   for (int restart = 0; restart < 2; ++restart, Open()) {
@@ -224,7 +224,7 @@ TEST_F(ANoisyLedger, MayBeToldHowMuchToAllow) {
   EXPECT_THAT(ledger->Refusal(kTestFederation, 1, {}), HasSubstr("the federation has no noise"));
   NoiseTerms more = TestTerms();
   more.epsilon = 1.5;
-  EXPECT_THAT(ledger->Refusal(kTestFederation, 1, more), HasSubstr("no more than epsilon 1"));
+  EXPECT_THAT(ledger->Refusal(kTestFederation, 1, more), HasSubstr("at most epsilon 1"));
   more = TestTerms();
   more.delta = 1e-3;
   EXPECT_THAT(ledger->Refusal(kTestFederation, 1, more), Not(IsEmpty()));
@@ -234,7 +234,7 @@ TEST_F(ANoisyLedger, MayBeToldHowMuchToAllow) {
 TEST_F(ANoisyLedger, StillAsksForEnoughClientsAndSamples) {
   ReleaseRequest few = Good(0, 0);
   few.messages.resize(1);
-  ExpectNoisyRefusal(few, "1 clients; the least are 2");
+  ExpectNoisyRefusal(few, "1 clients; the minimum is 2");
   ReleaseRequest large = Good(1, 1);
   large.messages.clear();
   clients.Clear();

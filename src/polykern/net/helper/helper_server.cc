@@ -172,7 +172,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
     boost::system::error_code error;
     const std::string address = socket.remote_endpoint(error).address().to_string();
     if (error) return;  // it has gone already
-    MakeWay(kMostOpening, false, "made way for newer connections");
+    MakeWay(kMostOpening, false, "closed to make room for newer connections");
     const auto call = std::make_shared<HelperCall>(loop_, *this, address);
     {
       const std::lock_guard lock(mutex_);
@@ -207,26 +207,42 @@ class HelperServer::Impl final : public HelperCall::Owner {
       return {};
     }
     PrepareSoon(hello.noise);
-    return Encode(
-        HelperWelcome{.key = identity_.shown, .releases = ledger_->releases(hello.epoch)});
+    return Encode(HelperWelcome{
+        .key = identity_.shown, .releases = ledger_->releases(hello.epoch), .takes_keys = true});
   }
 
   std::string Asked(HelperCall&, HelperQuestion question) override {
     HelperAnswer answer{.id = question.id};
     const std::uint64_t before = ledger_->releases(question.release.epoch);
-    try {
-      if (failure()) throw Error("it failed before");
+    const bool good = UseLog(answer, [&] {
       keys_->Take(question.keys);
       answer.reply = ledger_->Release(question.release, *keys_);
+    });
+    if (!good) return Encode(answer);
+    Note(question.release, answer.reply, before);
+    PrepareSoon(question.release.noise);
+    return Encode(answer);
+  }
+
+  std::string Told(HelperCall&, const HelperKeys& told) override {
+    HelperAnswer answer{.id = told.id, .reply = {.kind = HelperReply::Kind::kAnswered}};
+    UseLog(answer, [&] { keys_->Take(told.keys); });
+    return Encode(answer);
+  }
+
+  /// False: the log has failed, now or before, and the answer says so.
+  template <class Use>
+  bool UseLog(HelperAnswer& answer, const Use& use) {
+    try {
+      if (failure()) throw Error("it failed before");
+      use();
+      return true;
     } catch (const Error& error) {
       answer.reply = {.kind = HelperReply::Kind::kLater, .reason = "the helper's log has failed"};
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = error;
-      return Encode(answer);
+      return false;
     }
-    Note(question.release, answer.reply, before);
-    PrepareSoon(question.release.noise);
-    return Encode(answer);
   }
 
   /// After the answer has left: how long it takes to draw noise says something of the noise.
@@ -280,7 +296,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
     for (const auto& call : std::list(calls_)) {
       if (!call->is_let_in()) continue;
       if (!call->greeted() && now > call->began() + options_.hello_time) {
-        call->End({Kind::kSilent, "no hello came"});
+        call->End({Kind::kSilent, "no hello was received"});
       } else if (admission_) {
         const AdmissionResult who = admission_->Check(call->PeerCertificate(), Role::kServer);
         if (!who.good()) call->End({Kind::kRefused, who.reason});
@@ -288,7 +304,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
     }
     if (unopened_ > 0) {  // one line, however many there were
       tell_("door", std::to_string(std::exchange(unopened_, 0)) +
-                        " connections came to nothing; the last: " + news_);
+                        " connections failed; the last: " + news_);
     }
   }
 

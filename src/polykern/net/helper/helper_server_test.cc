@@ -184,7 +184,7 @@ TEST_F(AHelper, RefusesAClientThatIsRevoked) {
   RevokeClient(pki, "b");
   const HelperReply reply = link.Ask(request, kEver);
   EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
-  EXPECT_THAT(reply.reason, HasSubstr("b: the mask key is not good: the certificate is revoked"));
+  EXPECT_THAT(reply.reason, HasSubstr("b: the mask key is not valid: the certificate is revoked"));
   ReleaseRequest others = request;
   ++others.number;
   std::erase_if(others.messages, [](const auto& message) { return message.client == "b"; });
@@ -216,11 +216,44 @@ TEST_F(AHelper, WaitsForKeysThatHaveNotCome) {
   const ReleaseRequest request = Good(0);
   const HelperReply reply = link.Ask(request, kEver);
   EXPECT_EQ(reply.kind, HelperReply::Kind::kLater);
-  EXPECT_THAT(reply.reason, HasSubstr("c: its mask key has not come"));
+  EXPECT_THAT(reply.reason, HasSubstr("c: its mask key is missing"));
   EXPECT_EQ(link.trouble(), reply.reason);
   link.AddKey("c", KeyOf("c"));
   EXPECT_EQ(clients->Unmasked(link.Ask(request, kEver)), clients->plain);
   EXPECT_EQ(link.trouble(), "");
+}
+
+/// A release that brings no keys is answered once its clients have shown theirs to the server.
+TEST_F(AHelper, IsToldOfKeysBeforeAReleaseNeedsThem) {
+  options.insecure = link_options.insecure = true;
+  Start();
+  HelperLink link(link_options);
+  Meet(link);
+  Caller without_keys(Calling());
+  without_keys.Begin(Encode(HelperHello{.federation = kTestFederation}));
+  ASSERT_TRUE(without_keys.Next());
+  const std::string question = Encode(HelperQuestion{.id = 7, .release = Good(0)});
+  HelperReply reply;
+  while (reply.kind == HelperReply::Kind::kLater) {  // they are on their way
+    without_keys.Send(question);
+    const auto bytes = without_keys.Next();
+    ASSERT_TRUE(bytes);
+    reply = std::get<HelperAnswer>(DecodeFromHelper(*bytes)).reply;
+  }
+  EXPECT_EQ(clients->Unmasked(reply), clients->plain) << reply.reason;
+}
+
+TEST_F(AHelper, JudgesKeysThatComeWithoutARelease) {
+  Start();
+  HelperLink link(link_options);
+  clients.emplace(kClients, link.WaitForHelper(kEver)->key.key);
+  Certify("a");
+  link.AddKey("a", Certify("b"));  // not its own
+  for (const char* name : {"b", "c"}) link.AddKey(name, KeyOf(name));
+  ReleaseRequest request = Good(0);
+  const HelperReply reply = link.Ask(request, kEver);
+  EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
+  EXPECT_EQ(reply.reason, "a: its mask key is that of b");
 }
 
 /// Two connections of the server, both in earnest: one answer.
@@ -294,7 +327,7 @@ TEST_F(AHelper, TellsAServerOfAnotherFederationOrOlderEpoch) {
   EXPECT_THAT(trouble(), HasSubstr("epoch 2 is over"));
   link_options.epoch = 3;
   link_options.federation = "another";
-  EXPECT_THAT(trouble(), HasSubstr("another federation's"));
+  EXPECT_THAT(trouble(), HasSubstr("belongs to another federation"));
   link_options.federation = kTestFederation;
   HelperLink link(link_options);
   EXPECT_EQ(link.WaitForHelper(kEver)->releases, 1U);
@@ -369,6 +402,7 @@ TEST_F(AHelper, EndsConnectionsThatBreakTheRules) {
   EXPECT_THAT(ending(hello, hello).reason, HasSubstr("second hello"));
   HelperQuestion early{.id = 1, .release = TestRequest(0)};
   EXPECT_THAT(ending(Encode(early), "").reason, HasSubstr("before the hello"));
+  EXPECT_THAT(ending(Encode(HelperKeys{.id = 1}), "").reason, HasSubstr("before the hello"));
   // It may still be writing when the connection ends.
   EXPECT_THAT(ending(hello, std::string(LongestToHelper(kClients.size()) + 1, 'x')).reason,
               testing::AnyOf(HasSubstr("a message of more than"), HasSubstr("connection was cut")));

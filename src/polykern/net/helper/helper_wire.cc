@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostSteps = 1ULL << 62;
 constexpr double kMostEpsilon = 1e6;
 
 void RequireField(bool good, const char* what) {
-  if (!good) throw Error(std::string("a message came with ") + what);
+  if (!good) throw Error(std::string("received a message with ") + what);
 }
 
 /// Short, on one line, plain ASCII.
@@ -47,8 +47,7 @@ void PutNoise(const NoiseTerms& noise, v1::NoiseTerms& out) {
 }
 
 void CheckRing(std::uint32_t bits, double unit) {
-  RequireField((bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0,
-               "a ring that cannot be");
+  RequireField((bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0, "an invalid ring");
 }
 
 NoiseTerms GetNoise(const v1::NoiseTerms& in) {
@@ -57,7 +56,7 @@ NoiseTerms GetNoise(const v1::NoiseTerms& in) {
                    in.releases() <= ReleaseWeights::kMostReleases && in.samples_per_row() > 0 &&
                    in.samples_per_row() <= kMostKinds && in.numbers() > 0 &&
                    in.numbers() <= kMostNumbers,
-               "noise that cannot be");
+               "invalid noise settings");
   CheckRing(in.bits(), in.unit());
   return {.epsilon = in.epsilon(),
           .delta = in.delta(),
@@ -71,7 +70,7 @@ void CheckFederation(const std::string& federation) {
   const auto plain = [](char c) { return c > ' ' && c <= '~'; };
   RequireField(!federation.empty() && federation.size() <= kLongestFederation &&
                    std::ranges::all_of(federation, plain),
-               "a name that is not a federation's");
+               "an invalid federation name");
 }
 
 void PutMessages(const std::vector<NamedContribution>& messages, v1::Release& out) {
@@ -97,7 +96,7 @@ std::vector<NamedContribution> GetMessages(const v1::Release& in) {
                    in.releases_size() == count &&
                    in.nonces().size() == sizeof(MaskNonce) * static_cast<std::size_t>(count),
                "parts of inconsistent lengths");
-  RequireField(std::ranges::all_of(in.clients(), IsClientName), "a name that is not a client's");
+  RequireField(std::ranges::all_of(in.clients(), IsClientName), "an invalid client name");
   std::vector<NamedContribution> messages(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     NamedContribution& m = messages[static_cast<std::size_t>(i)];
@@ -105,7 +104,7 @@ std::vector<NamedContribution> GetMessages(const v1::Release& in) {
                  "a client that has no name");
     RequireField(in.step(i) < kMostSteps && in.samples(i) < kMostCount &&
                      in.unknowns(i) < kMostCount && in.new_unknowns(i) < kMostCount,
-                 "counts that cannot be");
+                 "invalid counts");
     m.client = in.clients(static_cast<int>(in.client(i)));
     m.step = in.step(i);
     m.releases = in.releases(i);
@@ -117,11 +116,30 @@ std::vector<NamedContribution> GetMessages(const v1::Release& in) {
   return messages;
 }
 
+using NamedKeys = google::protobuf::RepeatedPtrField<v1::NamedMaskKey>;
+
+void PutKeys(const std::map<std::string, SignedMaskKey>& keys, NamedKeys& out) {
+  for (const auto& [client, key] : keys) {
+    v1::NamedMaskKey& named = *out.Add();
+    named.set_client(client);
+    PutMaskKey(key, *named.mutable_key());
+  }
+}
+
+std::map<std::string, SignedMaskKey> GetKeys(const NamedKeys& in) {
+  std::map<std::string, SignedMaskKey> keys;
+  for (const v1::NamedMaskKey& key : in) {
+    RequireField(IsClientName(key.client()), "an invalid client name");
+    keys.insert_or_assign(key.client(), GetMaskKey(key.key()));
+  }
+  return keys;
+}
+
 HelperQuestion GetQuestion(const v1::Release& in) {
   CheckFederation(in.federation());
   RequireField(in.number() < kMostSteps && in.kind() < kMostKinds && in.numbers() > 0 &&
                    in.numbers() <= kMostNumbers && in.epoch() < kMostSteps,
-               "counts that cannot be");
+               "invalid counts");
   CheckRing(in.bits(), in.unit());
   HelperQuestion question{.id = in.id(),
                           .release = {.federation = in.federation(),
@@ -132,10 +150,7 @@ HelperQuestion GetQuestion(const v1::Release& in) {
                                       .ring = {in.bits(), in.unit()},
                                       .messages = GetMessages(in)}};
   if (in.has_noise()) question.release.noise = GetNoise(in.noise());
-  for (const v1::NamedMaskKey& key : in.keys()) {
-    RequireField(IsClientName(key.client()), "a name that is not a client's");
-    question.keys.insert_or_assign(key.client(), GetMaskKey(key.key()));
-  }
+  question.keys = GetKeys(in.keys());
   return question;
 }
 
@@ -173,11 +188,14 @@ std::string Encode(const HelperQuestion& question) {
   out.set_unit(release.ring.unit);
   if (release.noise.noisy()) PutNoise(release.noise, *out.mutable_noise());
   PutMessages(release.messages, out);
-  for (const auto& [client, key] : question.keys) {
-    v1::NamedMaskKey& named = *out.add_keys();
-    named.set_client(client);
-    PutMaskKey(key, *named.mutable_key());
-  }
+  PutKeys(question.keys, *out.mutable_keys());
+  return message.SerializeAsString();
+}
+
+std::string Encode(const HelperKeys& keys) {
+  v1::ToHelper message;
+  message.mutable_keys()->set_id(keys.id);
+  PutKeys(keys.keys, *message.mutable_keys()->mutable_keys());
   return message.SerializeAsString();
 }
 
@@ -186,6 +204,7 @@ std::string Encode(const HelperWelcome& welcome) {
   message.mutable_welcome()->set_version(welcome.version);
   PutMaskKey(welcome.key, *message.mutable_welcome()->mutable_key());
   message.mutable_welcome()->set_releases(welcome.releases);
+  message.mutable_welcome()->set_takes_keys(welcome.takes_keys);
   return message.SerializeAsString();
 }
 
@@ -206,10 +225,11 @@ std::string Encode(const HelperAnswer& answer) {
 ToHelper DecodeToHelper(std::string_view bytes) {
   const auto message = Parse<v1::ToHelper>(bytes);
   if (message.has_release()) return GetQuestion(message.release());
-  if (!message.has_hello()) throw Error("a message came that is of no known kind");
+  if (message.has_keys()) return HelperKeys{message.keys().id(), GetKeys(message.keys().keys())};
+  if (!message.has_hello()) throw Error("received a message of an unknown kind");
   const v1::HelperHello& hello = message.hello();
   CheckFederation(hello.federation());
-  RequireField(hello.epoch() < kMostSteps, "counts that cannot be");
+  RequireField(hello.epoch() < kMostSteps, "invalid counts");
   return HelperHello{hello.version(), hello.federation(), hello.epoch(),
                      hello.has_noise() ? GetNoise(hello.noise()) : NoiseTerms{}};
 }
@@ -217,9 +237,10 @@ ToHelper DecodeToHelper(std::string_view bytes) {
 FromHelper DecodeFromHelper(std::string_view bytes) {
   const auto message = Parse<v1::FromHelper>(bytes);
   if (message.has_answer()) return HelperAnswer{message.answer().id(), GetReply(message.answer())};
-  if (!message.has_welcome()) throw Error("a message came that is of no known kind");
+  if (!message.has_welcome()) throw Error("received a message of an unknown kind");
   const v1::HelperWelcome& welcome = message.welcome();
-  return HelperWelcome{welcome.version(), GetMaskKey(welcome.key()), welcome.releases()};
+  return HelperWelcome{welcome.version(), GetMaskKey(welcome.key()), welcome.releases(),
+                       welcome.takes_keys()};
 }
 
 std::size_t LongestToHelper(std::size_t clients) {

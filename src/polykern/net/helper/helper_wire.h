@@ -34,10 +34,17 @@ struct HelperQuestion {
   std::map<std::string, SignedMaskKey> keys = {};  ///< of clients
 };
 
+/// Before a release needs them.
+struct HelperKeys {
+  std::uint64_t id = 0;  ///< comes back with an answer that has no streams
+  std::map<std::string, SignedMaskKey> keys = {};  ///< of clients
+};
+
 struct HelperWelcome {
   std::uint32_t version = kHelperVersion;
   SignedMaskKey key = {};
   std::uint64_t releases = 0;  ///< that it has settled in this epoch, by an answer or for good
+  bool takes_keys = false;     ///< HelperKeys
 };
 
 struct HelperAnswer {
@@ -45,11 +52,12 @@ struct HelperAnswer {
   HelperReply reply = {};
 };
 
-using ToHelper = std::variant<HelperHello, HelperQuestion>;
+using ToHelper = std::variant<HelperHello, HelperQuestion, HelperKeys>;
 using FromHelper = std::variant<HelperWelcome, HelperAnswer>;
 
 std::string Encode(const HelperHello& hello);
 std::string Encode(const HelperQuestion& question);
+std::string Encode(const HelperKeys& keys);
 std::string Encode(const HelperWelcome& welcome);
 std::string Encode(const HelperAnswer& answer);
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::int64_t kJudgeAgain = 60;  // seconds: clocks may be set
 
-bool SameKey(const SignedMaskKey& a, const SignedMaskKey& b) {
-  return a.key == b.key && a.certificate == b.certificate && a.signature == b.signature;
-}
-
 }  // namespace
 
 KeyRing::KeyRing(std::set<std::string> clients, Admission* door, HelperLog& log)
@@ -35,7 +31,7 @@ void KeyRing::Take(const std::map<std::string, SignedMaskKey>& keys) {
   for (const auto& [client, key] : keys) {
     if (!clients_.contains(client)) continue;
     const auto held = entries_.find(client);
-    if (held != entries_.end() && SameKey(held->second.key, key)) continue;
+    if (held != entries_.end() && held->second.key == key) continue;
     Entry entry = Prove(client, key);
     if (entry.reason.empty()) {
       unwritten_[client] = Encode(key);
@@ -55,7 +51,7 @@ void KeyRing::Take(const std::map<std::string, SignedMaskKey>& keys) {
 ClientKeys::Found KeyRing::Find(const std::string& client) {
   const auto found = entries_.find(client);
   if (found == entries_.end()) {
-    return {.reason = "its mask key has not come: it has not been here since", .later = true};
+    return {.reason = "its mask key is missing: it has not connected since", .later = true};
   }
   Entry& entry = found->second;
   if (IsStale(entry, std::time(nullptr))) entry = Prove(client, entry.key);

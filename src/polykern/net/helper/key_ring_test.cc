@@ -41,7 +41,7 @@ class AKeyRing : public testing::Test {
 
 TEST_F(AKeyRing, HasTheKeysThatAreProven) {
   const SignedMaskKey key = Issue("a");
-  EXPECT_THAT(ring->Find("a").reason, HasSubstr("its mask key has not come"));
+  EXPECT_THAT(ring->Find("a").reason, HasSubstr("its mask key is missing"));
   EXPECT_TRUE(ring->Find("a").later);
   ring->Take({{"a", key}});
   EXPECT_EQ(ring->Find("a").key, key.key);

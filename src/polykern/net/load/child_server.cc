@@ -33,7 +33,7 @@ ChildServer::ChildServer(const std::string& program, std::vector<std::string> wo
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("there is no pipe to be had for a server");
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error("a pipe for a server cannot be created");
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0) {  // only calls that are safe after a fork

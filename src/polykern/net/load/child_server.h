@@ -9,7 +9,7 @@
 namespace polykern {
 
 /// A program that serves, as a process of its own, from construction to destruction; it dies with
-/// this one whatever happens. Use it from one thread, which must live as long. Throws Error.
+/// this one in any case. Use it from one thread, which must live as long. Throws Error.
 class ChildServer {
  public:
   /// Runs a program with these words, the first of which is its name, and returns when it has said

@@ -105,7 +105,7 @@ void Load::WaitFor(const std::function<bool()>& holds) {
              !shared_->failure.empty();
     });
     if (!moved) {
-      throw Error("nothing came from the server for " +
+      throw Error("the server sent nothing for " +
                   std::to_string(options_.patience.count() / 1000) + " s; " +
                   std::to_string(shared_->welcomed) + " of " +
                   std::to_string(options_.identities.size()) + " clients are welcomed");

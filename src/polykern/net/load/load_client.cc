@@ -87,7 +87,7 @@ void LoadClient::Meet(const Welcome& welcome) {
 }
 
 void LoadClient::Answer(const ModelChange& change, std::size_t bytes) {
-  if (!client_) throw Error("a model came before the welcome");
+  if (!client_) throw Error("received a model before the welcome");
   ApplyModel(algorithm_->shape(), change, model_);
   std::string update = change.finished ? "" : Learn(change.step);
   Note(change.step, bytes, update.size());

@@ -25,8 +25,8 @@
 
 namespace polykern {
 
-/// What the clients of a load share: one algorithm, and what they tell whoever waits for them. Any
-/// thread may use it.
+/// What the clients of a load share: one algorithm, and what they tell the thread that waits for
+/// them. Any thread may use it.
 struct LoadShared {
   /// Of the federation: the first client that is welcomed makes it. Throws Error.
   const Algorithm& AlgorithmOf(const ConfigurationTexts& texts);
@@ -42,7 +42,7 @@ struct LoadShared {
   std::size_t ended = 0;
   std::string failure;
 
-  std::atomic<std::uint64_t> models = 0;  // that came, to anybody
+  std::atomic<std::uint64_t> models = 0;  // that came, to any client
   std::atomic<bool> waiting = false;      // for them
 };
 

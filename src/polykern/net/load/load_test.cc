@@ -171,7 +171,7 @@ TEST_F(ALoad, LosesPatience) {
   options.patience = milliseconds(1'000);
   Load load(options);
   EXPECT_EQ(MessageOf([&] { load.WaitForSteps(1); }),
-            "nothing came from the server for 1 s; 2 of 2 clients are welcomed");
+            "the server sent nothing for 1 s; 2 of 2 clients are welcomed");
 }
 
 TEST_F(ALoad, OfClientsThatAreRefusedSaysWhy) {
@@ -180,7 +180,7 @@ TEST_F(ALoad, OfClientsThatAreRefusedSaysWhy) {
   EXPECT_THAT(MessageOf([&] { const Load load(For(1)); }), HasSubstr("a client of the load: "));
 }
 
-TEST_F(ALoad, SaysWhenNobodyAnswers) {
+TEST_F(ALoad, SaysWhenNoServerAnswers) {
   federation.Start();
   LoadOptions load = For(1);
   federation.Stop();

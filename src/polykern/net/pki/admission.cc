@@ -75,7 +75,7 @@ const char* Owner(Role role) {
 AdmissionResult Judge(X509* peer, X509_STORE* trust, X509_CRL* revocations, Role role) {
   AdmissionResult result;
   if (peer == nullptr) {
-    result.reason = "the peer shows no certificate that can be read";
+    result.reason = "the peer shows no readable certificate";
     return result;
   }
   result.serial = SerialText(X509_get0_serialNumber(peer));
@@ -129,7 +129,7 @@ struct Admission::Lists {
       trouble.clear();
       fresh = true;
     } catch (const Error& error) {
-      trouble = std::string(error.what()) + "; the last good revocation list stays in force";
+      trouble = std::string(error.what()) + "; the last valid revocation list stays in force";
     }
   }
 };

@@ -29,11 +29,11 @@ AdmissionResult CheckCertificate(const std::string& certificate, Role role,
                                  const std::string& authority);
 
 /// The doorkeeper of a server or a helper: knows the authority and its list of revoked
-/// certificates, and notices a new list by itself. Any thread may call anything.
+/// certificates, and notices a new list without a restart. Any thread may call anything.
 ///
 /// The constructor throws Error if the authority or the list is missing, damaged or of another
-/// authority: without a list nobody comes in. Later nothing throws: if a new list cannot be
-/// used, the last good one stays in force and trouble() says so.
+/// authority: without a list no client is let in. Later nothing throws: if a new list cannot be
+/// used, the last valid one stays in force and trouble() says so.
 class Admission {
  public:
   Admission(std::string authority_path, std::string revocations_path);

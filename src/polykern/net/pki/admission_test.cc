@@ -95,9 +95,9 @@ TEST_F(AdmissionTo, RefusesEverythingElseAndSaysWhy) {
               HasSubstr("not from this federation's authority"));
   EXPECT_EQ(reason(ReadWholeFile(paths.server_certificate)), "the certificate is not a client's");
   EXPECT_NE(reason(authority.certificate), "");
-  EXPECT_THAT(reason(""), HasSubstr("no certificate"));
+  EXPECT_THAT(reason(""), HasSubstr("no readable certificate"));
   EXPECT_THAT(reason("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
-              HasSubstr("no certificate"));
+              HasSubstr("no readable certificate"));
 }
 
 TEST_F(AdmissionTo, KnowsTheRolesApart) {
@@ -143,7 +143,7 @@ TEST_F(AdmissionTo, IsJudgedWithoutAListByWhoHasNone) {
                   .reason,
               HasSubstr("expired"));
   EXPECT_THAT(MessageOf([&] { CheckCertificate(certificate, Role::kClient, "nonsense"); }),
-              HasSubstr("the authority's certificate: holds no certificate"));
+              HasSubstr("the authority's certificate: contains no readable certificate"));
 }
 
 TEST_F(AdmissionTo, JudgesWhatTlsHasVerifiedByTimeListRoleAndName) {
@@ -160,7 +160,7 @@ TEST_F(AdmissionTo, JudgesWhatTlsHasVerifiedByTimeListRoleAndName) {
   EXPECT_THAT(judge(made("a", {now - 100, now - 2})).reason, HasSubstr("expired"));
   EXPECT_THAT(judge(made("a", {now + 100, now + 200})).reason, HasSubstr("not valid yet"));
   EXPECT_THAT(judge(ReadWholeFile(paths.server_certificate)).reason, HasSubstr("not a client's"));
-  EXPECT_THAT(door.CheckVerified(nullptr).reason, HasSubstr("no certificate"));
+  EXPECT_THAT(door.CheckVerified(nullptr).reason, HasSubstr("no readable certificate"));
   RevokeClient(pki, "a");
   EXPECT_EQ(judge(a).reason, "the certificate is revoked");
 }
@@ -181,7 +181,7 @@ TEST_F(AdmissionTo, NeedsAListThatItsAuthoritySigned) {
   ReplaceFile(paths.revocations, foreign, FileMode::kOpen);
   EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: the revocation list is not signed by this"));
   ReplaceFile(paths.revocations, list.substr(0, list.size() / 2), FileMode::kOpen);
-  EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: holds no revocation list"));
+  EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: contains no readable revocation list"));
   std::filesystem::remove(paths.revocations);
   EXPECT_THAT(MessageOf(open), HasSubstr("ca.crl: there is no such file"));
 }
@@ -196,7 +196,7 @@ TEST_F(AdmissionTo, KeepsTheLastGoodListWhenTheNewOneIsBad) {
   EXPECT_FALSE(door.Check(a).good());
   EXPECT_TRUE(door.Check(b).good());
   EXPECT_FALSE(door.Refresh());
-  EXPECT_THAT(door.trouble(), HasSubstr("the last good revocation list stays in force"));
+  EXPECT_THAT(door.trouble(), HasSubstr("the last valid revocation list stays in force"));
   ReplaceFile(paths.revocations, list, FileMode::kOpen);
   EXPECT_TRUE(door.Refresh());
   EXPECT_EQ(door.trouble(), "");

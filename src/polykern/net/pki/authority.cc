@@ -37,7 +37,7 @@ void RefuseExisting(const std::string& folder) {
   const AuthorityPaths paths(folder);
   if (FileExists(paths.certificate) ||
       (FileExists(paths.index) && !ReadIndex(paths.index).empty())) {
-    throw Error(folder + ": there is an authority already, and it is never replaced; name " +
+    throw Error(folder + ": an authority already exists here, and is never replaced; name " +
                 "another folder with " + OptionName("dir") +
                 ", or renew the server's certificate with " + OptionName("renew"));
   }

@@ -23,7 +23,7 @@ namespace polykern {
 struct InitOptions {
   /// The server's host names and IP addresses; empty: those of this machine.
   std::vector<std::string> hosts = {};
-  bool renew = false;              ///< keep the authority, make the server's certificate anew
+  bool renew = false;              ///< keep the authority, make a new server's certificate
   std::size_t days = 7300;         ///< how long the authority lasts
   std::size_t server_days = 3650;  ///< how long the server's certificate lasts
   std::int64_t now = std::time(nullptr);
@@ -66,7 +66,8 @@ IssuedCertificate IssueClient(const std::string& folder, const std::string& name
 std::string RenewClient(const std::string& folder, const std::string& certificate,
                         std::int64_t valid, std::int64_t now);
 
-/// A server's key and certificate that nobody writes down, for a service of the authority itself.
+/// A server's key and certificate that are never written to disk, for a service of the authority
+/// itself.
 struct TemporaryServer {
   KeyPair pair;
   std::string authority;  ///< its certificate

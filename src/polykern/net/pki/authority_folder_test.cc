@@ -141,12 +141,12 @@ TEST_F(FolderOfAnAuthority, OfAClientReplacesNothingElse) {
   }
   CheckReplaceable(folder.At("helper"), "helper");
   EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("helper"), "client"); }),
-              HasSubstr("is there already and not a client's folder"));
+              HasSubstr("already exists and is not a client's folder"));
   EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("client"), "helper"); }),
-              HasSubstr("is there already and not a helper's folder"));
+              HasSubstr("already exists and is not a helper's folder"));
   folder.Write("client/diary.txt", "dear");
   EXPECT_THAT(MessageOf([&] { CheckReplaceable(folder.At("client"), "client"); }),
-              HasSubstr("is there already and not a client's folder"));
+              HasSubstr("already exists and is not a client's folder"));
   const std::string file = folder.Write("file", "");
   EXPECT_THROW(CheckReplaceable(file, "client"), Error);
   EXPECT_THAT(MessageOf([&] { NewClientFolder(file + "/a"); }),

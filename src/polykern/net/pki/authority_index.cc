@@ -13,7 +13,7 @@ namespace {
 using IndexJson = nlohmann::ordered_json;
 
 Error Damaged(const std::string& path) {
-  return Error(path + ": is damaged; put back the last copy of the authority's folder");
+  return Error(path + ": is damaged; restore the latest copy of the authority's folder");
 }
 
 }  // namespace

@@ -75,10 +75,10 @@ TEST_F(AuthorityFolder, GetsItsModesUnderAUmaskThatHidesEverything) {
 TEST_F(AuthorityFolder, IsNeverReplaced) {
   Init();
   const std::string key = ReadWholeFile(paths.key);
-  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("there is an authority already"));
+  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("an authority already exists here"));
   Issue("a");
   fs::remove(paths.certificate);  // lost; but a client has been issued
-  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("there is an authority already"));
+  EXPECT_THAT(MessageOf([&] { Init(); }), HasSubstr("an authority already exists here"));
   EXPECT_EQ(ReadWholeFile(paths.key), key);
 }
 
@@ -184,7 +184,7 @@ TEST_F(AuthorityFolder, KeepsNoKeyForMasksOfAClientThatWasRevoked) {
   EXPECT_NE(ReadWholeFile(path), second);
   ReplaceFile(path, "nonsense", FileMode::kSecret);
   EXPECT_THAT(MessageOf([&] { Issue("a", true); }),
-              HasSubstr("mask.key: holds no private key that can be read"));
+              HasSubstr("mask.key: contains no readable private key"));
 }
 
 TEST_F(AuthorityFolder, GivesAHelperAFolderOfItsOwn) {
@@ -307,7 +307,8 @@ TEST_F(AuthorityFolder, SaysInOneLineWhatIsWrong) {
   ReplaceFile(paths.key, MakeKey(), FileMode::kSecret);
   EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("does not belong"));
   ReplaceFile(paths.key, "nonsense", FileMode::kSecret);
-  EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("ca.key: holds no private key"));
+  EXPECT_THAT(MessageOf([&] { Issue("a"); }),
+              HasSubstr("ca.key: contains no readable private key"));
   fs::remove(paths.key);
   EXPECT_THAT(MessageOf([&] { Issue("a"); }), HasSubstr("ca.key: there is no such file"));
   ReplaceFile(paths.certificate, "nonsense", FileMode::kOpen);

@@ -39,11 +39,11 @@ void Require(bool good) {
 }
 
 KeyPtr ParseKey(const std::string& pem, const std::string& what) {
-  // A key with a passphrase is refused, not asked for: nobody may sit there.
+  // A key with a passphrase is refused, not asked for: there may be no one to type it.
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
   KeyPtr key(PEM_read_bio_PrivateKey(TextBio(pem).get(), nullptr, no_passphrase, nullptr));
   ERR_clear_error();
-  if (key == nullptr) throw Error(what + ": holds no private key that can be read");
+  if (key == nullptr) throw Error(what + ": contains no readable private key");
   return key;
 }
 
@@ -56,7 +56,7 @@ std::string KeyText(EVP_PKEY* key) {
 CertificatePtr NeedCertificate(const std::string& pem, const std::string& what) {
   CertificatePtr certificate = ParseCertificate(pem);
   ERR_clear_error();
-  if (certificate == nullptr) throw Error(what + ": holds no certificate that can be read");
+  if (certificate == nullptr) throw Error(what + ": contains no readable certificate");
   return certificate;
 }
 
@@ -146,7 +146,7 @@ RevocationList ReadRevocationList(const std::string& pem, const std::string& aut
   const bool ours =
       crl != nullptr && X509_CRL_verify(crl.get(), X509_get0_pubkey(issuer.get())) == 1;
   ERR_clear_error();
-  if (crl == nullptr) throw Error(what + ": holds no revocation list that can be read");
+  if (crl == nullptr) throw Error(what + ": contains no readable revocation list");
   if (!ours) throw Error(what + ": the revocation list is not signed by this authority");
   RevocationList list;
   const auto* const entries = X509_CRL_get_REVOKED(crl.get());
@@ -178,7 +178,7 @@ std::string VerdictWords(int verdict) {
     case X509_V_ERR_CERT_NOT_YET_VALID:
       return "is not valid yet: is a clock wrong?";
     case X509_V_ERR_CRL_HAS_EXPIRED:
-      return "cannot be judged: the list of what is revoked has expired";
+      return "cannot be checked: the revocation list has expired";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
@@ -186,7 +186,7 @@ std::string VerdictWords(int verdict) {
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       return "is not from this federation's authority";
     default:
-      return "is not good (verdict " + std::to_string(verdict) + " of OpenSSL)";
+      return "is not valid (verdict " + std::to_string(verdict) + " of OpenSSL)";
   }
 }
 

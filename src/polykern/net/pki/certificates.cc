@@ -28,7 +28,7 @@ TimePtr Time(std::int64_t seconds) {
   return time;
 }
 
-/// A certificate with everything but its extensions of purpose; signed by `issuer`, or by itself.
+/// A certificate with everything but its extensions of purpose; signed by `issuer`, or self-signed.
 struct Draft {
   CertificatePtr certificate{X509_new()};
   X509* issuer;

@@ -121,7 +121,7 @@ TEST_F(Certificates, BelongToTheirKeys) {
   EXPECT_EQ(MessageOf([&] {
               CheckKeyPair({Client("a"), "nonsense"}, "a.key");
             }),
-            "a.key: holds no private key that can be read");
+            "a.key: contains no readable private key");
 }
 
 TEST_F(Certificates, ThatAreNoneAreRefused) {
@@ -129,11 +129,11 @@ TEST_F(Certificates, ThatAreNoneAreRefused) {
   for (const std::string& bad : {std::string(), std::string("nonsense"), key,
                                  std::string(100, '\0'), good.substr(0, good.size() / 2)}) {
     EXPECT_EQ(MessageOf([&] { ReadCertificate(bad, "a.crt"); }),
-              "a.crt: holds no certificate that can be read");
+              "a.crt: contains no readable certificate");
   }
 }
 
-TEST_F(Certificates, WithAPassphraseOnTheirKeyAreRefusedAndNobodyIsAsked) {
+TEST_F(Certificates, WithAPassphraseOnTheirKeyAreRefusedWithoutAsking) {
   const std::string locked =
       "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
       "MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAg=\n"
@@ -185,7 +185,7 @@ TEST_F(Certificates, AreRevokedByTheirAuthorityAlone) {
   EXPECT_EQ(MessageOf([&] { ReadRevocationList(pem, authority.certificate, "ca.crl"); }),
             "ca.crl: the revocation list is not signed by this authority");
   EXPECT_EQ(MessageOf([&] { ReadRevocationList("nonsense", authority.certificate, "ca.crl"); }),
-            "ca.crl: holds no revocation list that can be read");
+            "ca.crl: contains no readable revocation list");
   EXPECT_EQ(MessageOf([&] {
               MakeRevocationList(authority, {{{"no number", 0}}, 1}, 0);
             }),

@@ -55,7 +55,7 @@ void CheckReplaceable(const fs::path& place, const std::string& whose) {
            name == "mask.key" || (whose == "helper" && name == "ca.crl");
   });
   if (good) return;
-  throw Error(place.string() + ": is there already and not a " + whose +
+  throw Error(place.string() + ": already exists and is not a " + whose +
               "'s folder; name another with " + OptionName("out"));
 }
 

@@ -5,8 +5,8 @@
 
 namespace polykern {
 
-/// A client's or helper's folder in the making: under a name nobody looks for, and removed with
-/// everything in it unless it is put in its place. Throws Error. Use it from one thread.
+/// A client's or helper's folder in the making: under a name that no program looks for, and removed
+/// with everything in it unless it is put in its place. Throws Error. Use it from one thread.
 class NewClientFolder {
  public:
   explicit NewClientFolder(const std::filesystem::path& place);

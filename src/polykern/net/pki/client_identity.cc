@@ -30,7 +30,7 @@ ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::file
                             const std::string& whose, const std::string& command,
                             std::int64_t now) {
   const std::string path = (folder / (whose + ".crt")).string();
-  if (std::error_code none; !std::filesystem::exists(path, none)) {
+  if (std::error_code barred; !std::filesystem::exists(path, barred) && !barred) {
     throw Error(path + ": there is no such file; make it with: " + command + "NAME (its folder " +
                 "is pki/" + whose + "s/NAME)");
   }
@@ -59,7 +59,7 @@ ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now,
   ClientIdentity own = ReadIdentity(folder, secret, "helper", "polykern pki helper ", now);
   if (own.mask_key.empty()) {
     throw Error(secret + "/mask.key: there is no such file; a helper needs its key for masks: " +
-                "put back the last copy of the folder");
+                "restore the latest copy of the folder");
   }
   return own;
 }

@@ -53,7 +53,7 @@ TEST_F(AClientsIdentity, HasAKeyForMasksUnlessItsFolderIsOlder) {
               HasSubstr("mask.key: is not a key for masks, which are X25519"));
   ReplaceFile(place + "/mask.key", "", FileMode::kSecret);
   EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }),
-              HasSubstr("mask.key: holds no private key"));
+              HasSubstr("mask.key: contains no readable private key"));
   std::filesystem::remove(place + "/mask.key");
   EXPECT_EQ(ReadClientIdentity(place, kNow).mask_key, "");
   EXPECT_EQ(ReadClientIdentities(AuthorityPaths(pki).clients, 1)[0].mask_key, "");
@@ -96,7 +96,8 @@ TEST_F(AClientsIdentity, IsRefusedWhenSomethingIsMissingOrDamaged) {
   ReplaceFile(place + "/client.key", other, FileMode::kSecret);
   EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }), HasSubstr("does not belong"));
   ReplaceFile(place + "/client.key", "nonsense", FileMode::kSecret);
-  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }), HasSubstr("no private key"));
+  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }),
+              HasSubstr("no readable private key"));
   ReplaceFile(place + "/client.crt", "nonsense", FileMode::kOpen);
   EXPECT_THROW(ReadClientIdentity(place, kNow), Error);
   std::filesystem::remove(folder.At("pki/clients/b/ca.crt"));

@@ -46,7 +46,7 @@ void RefuseSecond(const std::string& name, const std::vector<IssuedCertificate>&
 }
 
 /// The mask key in a folder of this name. None: it has none, it is another's, or its certificate is
-/// revoked, so that somebody else may have the key.
+/// revoked, so that others may have the key.
 std::string KeptMaskKey(const fs::path& folder, const std::string& stem, const std::string& name,
                         const RevocationList& revocations) {
   const std::string path = (folder / "mask.key").string();

@@ -18,7 +18,7 @@ SecretKey ReadMaskKey(const std::string& pem, const std::string& what) {
   SecretKey secret;
   std::size_t size = secret.bytes.size();
   if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_X25519) {
-    throw Error(what + ": is not a key for masks, which are X25519; put back the last copy, or " +
+    throw Error(what + ": is not a key for masks, which are X25519; restore the latest copy, or " +
                 "remove it and issue the folder again with " + OptionName("renew"));
   }
   Require(EVP_PKEY_get_raw_private_key(key.get(), secret.bytes.data(), &size) == 1);

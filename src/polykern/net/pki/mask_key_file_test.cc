@@ -38,13 +38,14 @@ TEST(AMaskKeyFile, IsAnotherEachTime) {
 
 TEST(AMaskKeyFile, ThatHoldsSomethingElseIsRefused) {
   const std::string good = MakeMaskKey();
-  EXPECT_EQ(MessageOf([&] { ReadMaskKey(MakeKey(), "mask.key"); }),
-            "mask.key: is not a key for masks, which are X25519; put back the last copy, or remove "
-            "it and issue the folder again with renew");
+  EXPECT_EQ(
+      MessageOf([&] { ReadMaskKey(MakeKey(), "mask.key"); }),
+      "mask.key: is not a key for masks, which are X25519; restore the latest copy, or remove "
+      "it and issue the folder again with renew");
   for (const std::string& bad :
        {std::string(), std::string("nonsense"), good.substr(0, good.size() / 2)}) {
     EXPECT_EQ(MessageOf([&] { ReadMaskKey(bad, "mask.key"); }),
-              "mask.key: holds no private key that can be read");
+              "mask.key: contains no readable private key");
   }
 }
 

@@ -66,7 +66,7 @@ CertificatePtr NeedCertificate(const std::string& pem, const std::string& what);
 /// A private key in PKCS #8, without a passphrase.
 std::string KeyText(EVP_PKEY* key);
 
-/// Since 1970; 0 if it is no time.
+/// Since 1970; 0 if it is not a time.
 std::int64_t SecondsOf(const ASN1_TIME* time);
 
 bool IsAddress(const std::string& host);
@@ -75,7 +75,7 @@ std::string SerialText(const ASN1_INTEGER* serial);
 std::string CommonName(const X509* certificate);
 
 /// A helper's extended key usage: an identifier that comes from a random UUID (ITU-T X.667), since
-/// nobody has registered one.
+/// none is registered.
 inline constexpr char kHelperPurpose[] = "2.25.295329148796663392608447216998512933944";
 /// Is the certificate made for this role? Says nothing about who signed it. Throws
 /// nothing, since OpenSSL calls it.

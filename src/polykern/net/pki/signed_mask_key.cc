@@ -41,9 +41,9 @@ bool IsSigned(const SignedMaskKey& mask_key, const std::string& name) {
 }
 
 VerifiedMaskKey Verified(const SignedMaskKey& mask_key, const AdmissionResult& owner) {
-  if (!owner.good()) throw Error("the mask key is not good: " + owner.reason);
+  if (!owner.good()) throw Error("the mask key is not valid: " + owner.reason);
   if (!IsSigned(mask_key, owner.name)) {
-    throw Error("the mask key is not good: '" + owner.name + "' has not signed it");
+    throw Error("the mask key is not valid: '" + owner.name + "' has not signed it");
   }
   return {owner.name, mask_key.key, owner.serial, owner.valid_until};
 }

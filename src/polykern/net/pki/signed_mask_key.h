@@ -10,12 +10,14 @@
 
 namespace polykern {
 
-/// A public key for masks with the proof of whose it is. It may come through hands that nobody
+/// A public key for masks with the proof of whose it is. It may pass through hands that no one
 /// trusts: a server relays it between clients and helpers. A plain value.
 struct SignedMaskKey {
   std::string certificate;  ///< PEM; its common name is the owner's
   PublicKey key{};
   std::string signature;  ///< by the certificate's key, of name and key: ECDSA with SHA-256, DER
+
+  bool operator==(const SignedMaskKey&) const = default;
 };
 
 /// Whose key it is, once verified.

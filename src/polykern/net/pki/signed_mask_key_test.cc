@@ -84,8 +84,8 @@ TEST_F(ASignedMaskKey, IsOfOneRole) {
                               ReadWholeFile(paths.server_certificate),
                               ReadWholeFile(paths.server_key), MakeMaskKey()};
   const SignedMaskKey forged = SignMaskKey(server);
-  const std::string not_client = "the mask key is not good: the certificate is not a client's";
-  const std::string not_helper = "the mask key is not good: the certificate is not a helper's";
+  const std::string not_client = "the mask key is not valid: the certificate is not a client's";
+  const std::string not_helper = "the mask key is not valid: the certificate is not a helper's";
   EXPECT_EQ(Wrong(client, Role::kHelper), not_helper);
   EXPECT_EQ(Wrong(helper, Role::kClient), not_client);
   EXPECT_EQ(Wrong(forged, Role::kHelper), not_helper);
@@ -95,16 +95,15 @@ TEST_F(ASignedMaskKey, IsOfOneRole) {
 TEST_F(ASignedMaskKey, IsNothingWhenAnyOfItIsAnothers) {
   const SignedMaskKey a = SignMaskKey(Client("a"));
   const SignedMaskKey b = SignMaskKey(Client("b"));
-  const std::string unsigned_by_a = "the mask key is not good: 'a' has not signed it";
+  const std::string unsigned_by_a = "the mask key is not valid: 'a' has not signed it";
   EXPECT_EQ(Wrong({a.certificate, b.key, a.signature}), unsigned_by_a);
   EXPECT_EQ(Wrong({a.certificate, a.key, b.signature}), unsigned_by_a);
   EXPECT_EQ(Wrong({a.certificate, b.key, b.signature}), unsigned_by_a);
   EXPECT_EQ(Wrong({a.certificate, a.key, ""}), unsigned_by_a);
   EXPECT_EQ(Wrong({a.certificate, a.key, std::string(72, '\0')}), unsigned_by_a);
   EXPECT_EQ(Wrong({a.certificate, a.key, std::string(100'000, 'x')}), unsigned_by_a);
-  EXPECT_THAT(Wrong({"nonsense", a.key, a.signature}),
-              HasSubstr("no certificate that can be read"));
-  EXPECT_THAT(Wrong({"", a.key, a.signature}), HasSubstr("no certificate that can be read"));
+  EXPECT_THAT(Wrong({"nonsense", a.key, a.signature}), HasSubstr("no readable certificate"));
+  EXPECT_THAT(Wrong({"", a.key, a.signature}), HasSubstr("no readable certificate"));
   for (std::size_t bit = 0; bit < 8 * a.key.size(); ++bit) {
     SignedMaskKey changed = a;
     changed.key[bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
@@ -139,7 +138,7 @@ TEST_F(ASignedMaskKey, IsNotGoodOnceItsOwnerIsRevoked) {
   EXPECT_TRUE(door.Refresh());
   EXPECT_FALSE(door.Check(mask_key.certificate).good());  // all that a cache must ask
   EXPECT_EQ(MessageOf([&] { VerifyMaskKey(mask_key, Role::kClient, door); }),
-            "the mask key is not good: the certificate is revoked");
+            "the mask key is not valid: the certificate is revoked");
 }
 
 TEST_F(ASignedMaskKey, SurvivesARenewal) {
@@ -149,7 +148,7 @@ TEST_F(ASignedMaskKey, SurvivesARenewal) {
   EXPECT_NE(after.certificate, before.certificate);
   EXPECT_EQ(after.key, before.key);
   EXPECT_EQ(Wrong({after.certificate, after.key, before.signature}),
-            "the mask key is not good: 'a' has not signed it");
+            "the mask key is not valid: 'a' has not signed it");
 }
 
 TEST_F(ASignedMaskKey, NeedsAMaskKey) {

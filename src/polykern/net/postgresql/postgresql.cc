@@ -11,7 +11,8 @@ namespace polykern {
 namespace {
 
 /// A URL may say otherwise: what comes later counts. A database that is cut off is noticed by
-/// whoever has sent it something (tcp_user_timeout, in ms), or waits for it (keepalives, in s).
+/// a client that has sent it something (tcp_user_timeout, in ms), or waits for it (keepalives, in
+/// s).
 PGconn* Connect(const std::string& url, std::chrono::milliseconds patience) {
   const std::string seconds =
       patience == Connection::kForEver ? "10" : std::to_string(patience.count() / 1000);

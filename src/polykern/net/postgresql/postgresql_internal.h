@@ -92,7 +92,7 @@ class Rows {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
-/// The database is away: nobody knows whether what was asked for last has happened. The connection
+/// The database is away: whether the last request has happened is unknown. The connection
 /// is of no use any more.
 class DatabaseAway : public Error {
  public:

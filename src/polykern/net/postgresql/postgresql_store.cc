@@ -105,8 +105,8 @@ class PostgresqlStore final : public Store {
     return static_cast<std::uint64_t>(connection_.Number(sql));
   }
 
-  /// What front ends have handed in for the open step: nobody ends it any more, so it does not
-  /// count, and its clients send it again.
+  /// What front ends have handed in for the open step: no front end ends it any more, so it does
+  /// not count, and its clients send it again.
   void VoidOpenParts() {
     PostgresqlTransaction transaction(connection_);
     connection_.Run(

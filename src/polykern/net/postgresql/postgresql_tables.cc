@@ -32,7 +32,7 @@ constexpr const char* kPostgresqlSchema = R"(
 )";
 
 /// What front ends need: from version 1 to 2. A client's row says to which front end it is
-/// connected (0: none), counts what is in parts of the open step already, and says whether nobody
+/// connected (0: none), counts what is in parts of the open step already, and says whether none
 /// waits for it any more: it was forgotten, or no certificate lets it in.
 constexpr const char* kFrontSchema = R"(
   UPDATE polykern_format SET version = 2;
@@ -83,7 +83,7 @@ bool HasTable(Connection& connection, const char* name) {
               .empty();
 }
 
-/// In tables of version 1 there may be no notes, and nobody is connected.
+/// In tables of version 1 there may be no notes, and no client is connected.
 void ReadNotes(Connection& connection, std::vector<StoredClient>& clients) {
   const auto each = [&](const char* sql, std::initializer_list<Value> values, const auto& take) {
     const Rows rows = connection.Run(sql, values);
@@ -139,7 +139,7 @@ std::optional<ResumePoint> StateIn(Connection& connection, const Rows& rows) {
   const auto bytes = rows.Bytes(0, 2);
   if (bytes.size() % sizeof(double) != 0 || !std::ranges::equal(sum, Sha256(bytes))) {
     throw Error(connection.name() + ": the state after step " + std::to_string(point.steps) +
-                " is damaged; put back the last copy of the store");
+                " is damaged; restore the latest copy of the store");
   }
   point.state.resize(bytes.size() / sizeof(double));
   if (!bytes.empty()) std::memcpy(point.state.data(), bytes.data(), bytes.size());

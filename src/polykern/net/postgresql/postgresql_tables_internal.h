@@ -28,12 +28,12 @@ std::optional<ResumePoint> StateIn(Connection& connection, const Rows& rows);
 
 /// Who may use the tables, as long as the connection lives: one writer alone, or any number of
 /// front ends together. Waits a little: the database may notice a moment later that the one before
-/// has ended. Throws Error if somebody else has them.
+/// has ended. Throws Error if another process has them.
 enum class TableUse { kAlone, kTogether };
 void Occupy(Connection& connection, TableUse use);
 
 /// Makes the tables, or looks whether those that are there are of this configuration; takes over
-/// another one if nobody has used them yet. A null configuration: they must be there. Throws Error
+/// another one if they are unused. A null configuration: they must be there. Throws Error
 /// that says what differs.
 void OpenTables(Connection& connection, const StoreConfiguration* configuration);
 

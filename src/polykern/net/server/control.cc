@@ -24,7 +24,7 @@ std::string Unescape(std::string_view text) {
       const auto [end, error] =
           std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
       if (digits.size() != 2 || end != digits.data() + 2 || error != std::errc()) {
-        throw Error("a target that is not escaped as in URLs");
+        throw Error("a target with invalid URL escapes");
       }
       i += 2;
     }
@@ -88,7 +88,7 @@ std::string AnswerControl(const HttpHead& request, Rounds& rounds) {
   } else {
     return HttpAnswer(404, kControlText, "there are /clients, /forget and /label\n");
   }
-  rounds.Commit(now);  // it is written before anybody is told
+  rounds.Commit(now);  // it is written before any client is told
   return HttpAnswer(why_not.empty() ? 200 : 409, kControlText, why_not);
 }
 

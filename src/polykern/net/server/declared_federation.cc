@@ -100,7 +100,7 @@ void CheckCategories(const FederationConfiguration& f) {
 }
 
 /// Ranges are learnt all together, or none of them. A store whose ranges are not known yet may have
-/// them declared instead, if nobody has used it.
+/// them declared instead, if it is unused.
 void SetLearnRanges(const DeclaredFederation& declared, FederationConfiguration& f,
                     const std::optional<FederationConfiguration>& stored) {
   const std::string learns = OptionName("learn_ranges");
@@ -126,7 +126,7 @@ void SetLearnRanges(const DeclaredFederation& declared, FederationConfiguration&
   if (f.columns.empty()) throw Error(learns + " needs " + OptionName("columns", "NAME,NAME,..."));
 }
 
-/// Every input must have a range that somebody has declared, now or for the store.
+/// Every input must have a declared range, now or for the store.
 void CheckRanges(const DeclaredFederation& declared, const FederationConfiguration& f,
                  const std::optional<FederationConfiguration>& stored) {
   const bool known = stored && stored->scaling == "range";
@@ -163,7 +163,7 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
   if (f.scaling == "range" && f.learn_ranges == 0) CheckRanges(declared, f, stored);
 }
 
-/// Somebody must say how labels are scaled: a wrong guess would be noticed by nobody.
+/// The scaling of labels must be given: no one would notice a wrong guess.
 void SetLabels(const DeclaredFederation& declared, FederationConfiguration& f,
                const std::optional<FederationConfiguration>& stored) {
   bool scales = f.learn_ranges > 0;
@@ -198,7 +198,7 @@ void SetClients(const DeclaredFederation& declared, FederationConfiguration& f) 
   }
 }
 
-/// Nobody may be promised what does not happen.
+/// Nothing may be promised that does not happen.
 void CheckPrivacy(const DeclaredFederation& declared, const FederationConfiguration& f) {
   if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
       f.algorithm != "pof-gram") {
@@ -218,7 +218,7 @@ void CheckPrivacy(const DeclaredFederation& declared, const FederationConfigurat
   }
   if (declared.plain_labels) {
     throw Error(OptionName("target_range", "none") + " does not go with " + epsilon +
-                ": noise is as large as the range, which everybody must know; declare it");
+                ": noise is as large as the range, which must be known to all; declare it");
   }
   if (declared.missing.value_or(f.missing) == "impute") {
     throw Error(OptionName("missing", "impute") + " does not go with " + epsilon +

@@ -51,7 +51,7 @@ TEST(ADeclaredFederation, IsWhatIsSaidAndDefaultsForTheRest) {
   EXPECT_EQ(Complete(Wind(), {}, 500).problem.horizon, 500U);
 }
 
-TEST(ADeclaredFederation, DoesNotPromiseNoiseThatNobodyAdds) {
+TEST(ADeclaredFederation, DoesNotPromiseNoiseThatIsNotAdded) {
   DeclaredFederation wind = Wind();
   wind.options = {{"epsilon", "1"}};
   EXPECT_THAT([&] { Complete(wind, {}, 0); },
@@ -78,8 +78,8 @@ TEST(ADeclaredFederation, LetsNothingLeakBesideNoise) {
   DeclaredFederation plain = wind;
   plain.target_range.reset();
   plain.plain_labels = true;
-  refused(plain, std::optional<FederationConfiguration>(), "which everybody must know");
-  refused(plain, std::optional(stored), "which everybody must know");
+  refused(plain, std::optional<FederationConfiguration>(), "which must be known to all");
+  refused(plain, std::optional(stored), "which must be known to all");
   DeclaredFederation imputes = wind;
   imputes.missing = "impute";
   refused(imputes, std::optional<FederationConfiguration>(), "a row into every later one");

@@ -33,7 +33,7 @@ std::string WhyAlone(const HostedServerOptions& options) {
   const FederationConfiguration& federation = options.federation;
   if (TraitsOf(federation.algorithm).needs_single_messages) {
     return federation.algorithm +
-           " needs every client's message by itself, so its federations have one front end";
+           " needs each client's own message, so its federations have one front end";
   }
   if (federation.learn_ranges > 0) return "there is one front end until ranges are learnt";
   if (federation.options.masking == Masking::kPairwise) {
@@ -97,16 +97,16 @@ void CheckPairs(const HostedServerOptions& options) {
   }
   if (options.rounds.use_late) {
     throw Error(OptionName("stale", "accept") + " does not go with " + pairwise +
-                ": a sum needs everybody's answer to the same step; leave it out");
+                ": a sum needs every client's answer to the same step; leave it out");
   }
   if (!options.rounds.quorum.all() &&
       options.rounds.quorum.count != options.federation.clients.size()) {
     throw Error(pairwise + " needs " + OptionName("quorum", "all") +
-                ": masks of a client that stays away do not come off");
+                ": masks cannot be removed while a client is missing");
   }
 }
 
-/// Before a store is made: who looks must be known, and nobody listens in.
+/// Before a store is made: visitors must be identified, and cannot be overheard.
 void CheckWeb(const HostedServerOptions& options) {
   if (options.web.listen.empty()) {
     for (const auto& [given, name] : {std::pair(!options.web.token.empty(), "web_token"),
@@ -206,8 +206,8 @@ HostedServer::HostedServer(const HostedServerOptions& options)
       return AnswerControl(request, rounds_);
     });
   } catch (const Error& error) {
-    throw Error(options.control + ": cannot be listened on (" + error.what() +
-                "); may files be made there?");
+    throw Error(options.control + ": cannot listen there (" + error.what() +
+                "); can files be created there?");
   }
 }
 

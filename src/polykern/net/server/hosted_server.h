@@ -31,7 +31,7 @@ struct HostedServerOptions {
   std::string metrics = {};  ///< see MetricsServer; empty: none
   WebOptions web = {};       ///< needs certificates
   std::string control = {};  ///< path of a socket, see control.h; empty: none
-  std::string version = {};  ///< of polykern, for whoever looks
+  std::string version = {};  ///< of polykern, for people
   OptionSpelling spelling = KeySpelling;  ///< of options in ServerView::trouble
 };
 

@@ -63,7 +63,7 @@ TEST_F(AHostedServer, NeedsNoDiskInATrial) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-TEST_F(AHostedServer, ShowsItsPageToNobodyUnknown) {
+TEST_F(AHostedServer, DoesNotShowItsPageToStrangers) {
   options_.web.listen = "0";
   EXPECT_THAT(MessageOf([&] { const HostedServer server(options_); }),
               HasSubstr("web needs certificates"));

@@ -15,6 +15,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/address.h"
+#include "polykern/net/transport/listen.h"
 #include "polykern/net/transport/loop.h"
 
 namespace polykern {
@@ -128,12 +129,11 @@ class Request final : public Loop::Member, public std::enable_shared_from_this<R
   std::size_t sent_ = 0;
 };
 
-/// HOST and PORT.
-std::pair<std::string, std::string> PartsOf(const std::string& listen) {
-  const std::size_t colon = listen.rfind(':');
-  std::string host = colon == std::string::npos ? "127.0.0.1" : listen.substr(0, colon);
-  if (host == "localhost") host = "127.0.0.1";
-  return {host, listen.substr(colon == std::string::npos ? 0 : colon + 1)};
+/// HOST:PORT of PORT, or of that; localhost is the one that most programs mean.
+std::string WithHost(const std::string& listen) {
+  const std::string localhost = "localhost:";
+  if (listen.starts_with(localhost)) return "127.0.0.1:" + listen.substr(localhost.size());
+  return (listen.find(':') == std::string::npos ? "127.0.0.1:" : "") + listen;
 }
 
 }  // namespace
@@ -183,29 +183,24 @@ struct HttpServer::Impl {
 HttpServer::HttpServer(const std::string& option, const std::string& listen, const TlsContext& tls,
                        HttpHandler handle)
     : impl_(std::make_unique<Impl>(tls, std::move(handle))) {
-  const auto [host, port] = PartsOf(listen);
-  const Error bad(OptionName(option) + " cannot listen on " + listen +
-                  "; is the address right, and the port free?");
-  if (!HasPort(host + ":" + port)) throw bad;
-  try {
-    const auto found = tcp::resolver(impl_->loop.io()).resolve(host, port, tcp::resolver::passive);
-    tcp::acceptor bound(impl_->loop.io(), found.begin()->endpoint(), true);
-    address_ = host + ":" + std::to_string(bound.local_endpoint().port());
-    impl_->acceptor = std::move(bound);
-  } catch (const boost::system::system_error&) {
-    throw bad;
+  const std::string address = WithHost(listen);
+  if (!HasPort(address)) {
+    throw Error(OptionName(option, listen) + ": not of the form HOST:PORT, port 0 to 65535");
   }
+  tcp::acceptor bound = ListenOn(impl_->loop.io(), address, OptionName(option));
+  address_ = AddressOf(bound, address);
+  impl_->acceptor = std::move(bound);
   impl_->loop.Post([this] { impl_->Accept(); });
 }
 
 HttpServer::HttpServer(const std::string& path, HttpHandler handle)
     : impl_(std::make_unique<Impl>(nullptr, std::move(handle))), address_(path), path_(path) {
-  unlink(path.c_str());  // whoever left it has ended
+  unlink(path.c_str());  // the process that left it has ended
   try {
     boost::asio::local::stream_protocol::acceptor bound(impl_->loop.io());
     bound.open();
     bound.bind(path);
-    // Nobody connects before it listens.
+    // No client connects before it listens.
     if (chmod(path.c_str(), 0600) != 0) {
       throw boost::system::system_error(errno, boost::system::system_category());
     }

@@ -25,7 +25,7 @@ class HttpServer {
   /// it is plain. Throws Error, with the option's name, if that cannot be listened on.
   HttpServer(const std::string& option, const std::string& listen, const TlsContext& tls,
              HttpHandler handle);
-  /// On a socket in the file system, plain, for this user alone; a socket that is there already is
+  /// On a socket in the file system, plain, for this user alone; a socket that already exists is
   /// nobody's any more. Throws Error with the system's words.
   HttpServer(const std::string& path, HttpHandler handle);
   ~HttpServer();

@@ -13,13 +13,14 @@ constexpr std::size_t kMostEarlier = 2;
 
 void Link::CheckAnswer(std::uint64_t step) const {
   if (step < next_step) {
-    throw BrokenRule(Rule::kTwice, "step " + std::to_string(step) + " is answered already");
+    throw BrokenRule(Rule::kTwice, "step " + std::to_string(step) + " was answered before");
   }
   if (step < began && earlier == kMostEarlier) {
     throw BrokenRule(Rule::kStep, "step " + std::to_string(step) +
                                       " was over before this connection began at step " +
                                       std::to_string(began) + ", and " +
-                                      std::to_string(kMostEarlier) + " such updates came already");
+                                      std::to_string(kMostEarlier) +
+                                      " such updates were received before");
   }
 }
 

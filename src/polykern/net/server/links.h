@@ -16,7 +16,7 @@
 namespace polykern {
 
 /// Said to a client that is banned.
-inline constexpr const char* kBanned = "sent away for a while, after too many bad updates";
+inline constexpr const char* kBanned = "refused for a while, after too many bad updates";
 
 /// What a connection should do next: send a message, end, or nothing for now.
 struct Outgoing {

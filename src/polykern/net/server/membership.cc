@@ -48,7 +48,7 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   }
   if (alone && !known && !options_.asynchronous && options_.quorum.all() &&
       expected() + 1 > options_.most_connected) {
-    return Ending{Kind::kBusy, "with another client a quorum could not be connected at once"};
+    return Ending{Kind::kBusy, "with one more client, a quorum could not be connected at once"};
   }
   return {};
 }
@@ -198,7 +198,7 @@ void Membership::BeginStep(std::uint64_t step, std::span<const CountedUpdate> co
   unanswered_ = 0;
   for (Member& member : members_) {
     if (!member.session) continue;
-    // Whoever answered the step that has ended, or sent something late instead.
+    // Clients that answered the step that has ended, or sent something late instead.
     member.awaited &= member.next_step == step || member.took_part == step || member.counted;
     if (IsWaitedFor(member)) ++unanswered_;
   }

@@ -17,7 +17,7 @@
 
 namespace polykern {
 
-/// What somebody has done wrong lately.
+/// What a client has done wrong lately.
 struct Strikes {
   std::size_t violations = 0;
   RoundsTime banned_until{};
@@ -77,22 +77,22 @@ class Membership {
   /// Before the first step: ranges of this client count, as an answer to it would.
   void CountRanges(std::uint64_t number);
   /// There are no steps yet: a share is of those that are named, and everybody by default, since
-  /// whoever comes too late has ranges that others chose.
+  /// a client that comes too late has ranges that others chose.
   void LearnRanges() { learns_ranges_ = true; }
-  /// The ranges are known: nobody has answered the first step.
+  /// The ranges are known: no client has answered the first step.
   void BeginSteps();
   /// It sent something, if nothing that counts: it is waited for again.
   void Await(std::uint64_t number);
   /// An update of this client was rejected; true: it is one too many, and the client is banned.
   bool Reject(std::uint64_t number, RoundsTime now);
-  /// The same of what somebody sent who may not be enrolled.
+  /// The same of what a client sent that may not be enrolled.
   bool Reject(const std::string& name, RoundsTime now);
   bool IsBanned(const std::string& name, RoundsTime now) const;
 
-  /// The deadline has passed twice without a quorum: whoever has not answered is not there.
+  /// The deadline has passed twice without a quorum: clients that have not answered are not there.
   void StopWaiting();
   bool HasQuorum() const { return answering_ >= needed(); }
-  /// Nobody is left who could answer the open step.
+  /// No client is left that could answer the open step.
   bool IsComplete() const { return unanswered_ == 0 || answering_ == members_.size(); }
 
   /// What other front ends know of a client: the open step, or an earlier one, is the next that it
@@ -119,9 +119,9 @@ class Membership {
   /// It is gone, or has nothing to do with the federation yet: it came, and went before it sent
   /// anything.
   bool IsAbsent(const Member& member) const;
-  /// Whoever `all` means.
+  /// The clients that `all` means.
   std::size_t expected() const { return members_.size() - absent_; }
-  /// Whoever a share is of.
+  /// The clients that a share is of.
   std::size_t there() const { return answering_ + unanswered_; }
   bool needs_share() const {
     return !options_.quorum.all() && options_.quorum.count == 0 && !learns_ranges_;

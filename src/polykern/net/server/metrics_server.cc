@@ -11,7 +11,7 @@ using Look = std::function<ServerView()>;
 
 std::string AnswerTo(const HttpHead& request, const Look& look) {
   const std::string text = "text/plain; charset=utf-8";
-  if (request.method != "GET") return HttpAnswer(405, text, "only GET is understood\n");
+  if (request.method != "GET") return HttpAnswer(405, text, "only GET is supported\n");
   const std::string page = request.target.substr(0, request.target.find('?'));
   if (page == "/metrics") {
     return HttpAnswer(200, "text/plain; version=0.0.4; charset=utf-8", ToMetrics(look()));

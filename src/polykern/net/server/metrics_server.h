@@ -9,7 +9,7 @@
 
 namespace polykern {
 
-/// Plain HTTP for whoever watches a server, and for nobody else: no encryption, no names of
+/// Plain HTTP for a server's operators alone: no encryption, no names of
 /// clients. /metrics is for Prometheus, /status is JSON, /healthz says "ok", or 503 and what is
 /// wrong. Listens from construction to destruction, on a thread of its own.
 class MetricsServer {

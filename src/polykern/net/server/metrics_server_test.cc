@@ -72,7 +72,8 @@ TEST(AMetricsServer, AnswersOnTheLoopback) {
   EXPECT_THAT(Get(server.address(), "/healthz"), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(Get(server.address(), "/healthz"), HasSubstr("the disk is full"));
   EXPECT_THAT(MessageOf([&] { MetricsServer(server.address(), Working); }),
-              HasSubstr("metrics cannot listen"));
+              HasSubstr("metrics cannot listen on " + server.address() +
+                        "; another program listens there; end it, or choose another port"));
 }
 
 /// The body of an answer, whose length must be what its head says.
@@ -113,7 +114,7 @@ class ASharedMetricsServer : public testing::Test {
   inline static std::unique_ptr<MetricsServer> server;
 };
 
-TEST_F(ASharedMetricsServer, SaysWhatItSendsAndThatNobodyKeepsIt) {
+TEST_F(ASharedMetricsServer, SaysWhatItSendsAndThatItMustNotBeStored) {
   const std::vector<std::pair<std::string, std::string>> types = {
       {"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
       {"/status", "application/json"},
@@ -187,11 +188,12 @@ TEST_F(ASharedMetricsServer, FreesItsPortWhenItGoes) {
 }
 
 TEST(AMetricsServer, NamesAnAddressThatItCannotListenOn) {
-  for (const char* listen : {"nonsense", "127.0.0.1:", "192.0.2.7:0", "127.0.0.1:99999"}) {
+  for (const char* listen : {"nonsense", "127.0.0.1:", "127.0.0.1:99999"}) {
     EXPECT_EQ(MessageOf([&] { MetricsServer(listen, Working); }),
-              std::string("metrics cannot listen on ") + listen +
-                  "; is the address right, and the port free?");
+              std::string("metrics=") + listen + ": not of the form HOST:PORT, port 0 to 65535");
   }
+  EXPECT_EQ(MessageOf([&] { MetricsServer("192.0.2.7:0", Working); }),
+            "metrics cannot listen on 192.0.2.7:0; is it an address of this machine?");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ ExportedModel ExportModel(const StoreContents& store) {
   ExportedModel model{ToTexts(federation),
                       TakeBlocks(algorithm->shape(), coordinator.broadcast(), std::move(all)),
                       coordinator.MeanWeights()};
-  model.model.turn.clear();  // nobody answers it
+  model.model.turn.clear();  // no client answers it
   return model;
 }
 

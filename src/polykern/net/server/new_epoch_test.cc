@@ -67,7 +67,7 @@ TEST(ANewEpoch, IsForMaskedFederationsWithoutNoise) {
   FederationConfiguration noisy = MaskedFederation();
   noisy.options.epsilon = 1;
   const auto other = OpenStore("memory:", ToTexts(noisy));
-  EXPECT_THAT(MessageOf([&] { BeginEpoch(*other); }), HasSubstr("begin with a new store"));
+  EXPECT_THAT(MessageOf([&] { BeginEpoch(*other); }), HasSubstr("start with a new store"));
   EXPECT_EQ(FromTexts(other->Contents().configuration).epoch, 1U);
 }
 

@@ -13,7 +13,7 @@ namespace polykern {
 class ServerCall;
 
 /// Connections that are being opened: TLS and HTTP have not yet said who it is. They are bounded in
-/// number, in all and by address, and the oldest makes way for the newest: whoever means well is
+/// number, in all and by address, and the oldest makes way for the newest: an honest client is
 /// done at once. Any thread may call anything.
 class Openings {
  public:

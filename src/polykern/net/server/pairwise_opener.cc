@@ -28,7 +28,7 @@ void PairwiseOpener::AddKey(const std::string& client, const std::string& mask_k
   if (known != keys_.end() && DecodeMaskKey(known->second).key != key.key) {
     throw Error(
         "your mask key has changed since this server was started, and the others have masked for "
-        "the one before: begin a new epoch with `polykern store epoch`");
+        "the one before: start a new epoch with `polykern store epoch`");
   }
   keys_.insert_or_assign(client, mask_key);
   if (keys_.size() < clients_.size()) return;

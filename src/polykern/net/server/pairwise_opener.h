@@ -11,9 +11,9 @@
 
 namespace polykern {
 
-/// Where clients mask pairwise nobody takes masks off: it hands each client the keys of all others,
-/// when all have come, and sees to it that nobody is missing in a sum. Any thread may call
-/// anything.
+/// Where clients mask pairwise, masks cancel in the sum: it hands each client the keys of all
+/// others, when all have come, and makes sure that no client is missing in a sum. Any thread may
+/// call anything.
 class PairwiseOpener final : public ReleaseOpener {
  public:
   /// `certificates`: the authority's folder. Throws Error if it cannot be used.

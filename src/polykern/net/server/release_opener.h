@@ -11,7 +11,7 @@
 
 namespace polykern {
 
-/// What whoever opens sums has done so far, for its operator. A plain value.
+/// What the opener of sums has done so far, for its operator. A plain value.
 struct OpenerStatus {
   struct Noise {
     double epsilon = 0;  ///< that may be spent
@@ -29,7 +29,7 @@ struct OpenerStatus {
   std::string trouble = {};           ///< why nothing can be opened now; empty: it can
 };
 
-/// Whoever takes masks off the sums of a federation, or adds noise to them. Any thread may call
+/// Takes masks off the sums of a federation, or adds noise to them. Any thread may call
 /// anything.
 class ReleaseOpener {
  public:
@@ -37,7 +37,7 @@ class ReleaseOpener {
 
   /// Must clients mask what they send?
   virtual bool masked() const { return true; }
-  /// Without one client, whoever it is, nothing can be opened.
+  /// If any client is missing, nothing can be opened.
   virtual bool needs_everybody() const { return false; }
   /// Waits for nothing any more.
   virtual void Stop() {}
@@ -48,14 +48,14 @@ class ReleaseOpener {
   virtual std::vector<double> Save() const { return {}; }
   virtual void Load(std::span<const double> /*saved*/) {}
 
-  /// What clients must know to mask their messages: sent with each welcome. Empty: nobody knows
+  /// What clients must know to mask their messages: sent with each welcome. Empty: not known
   /// yet, and no client is welcomed.
   virtual std::string ClientsNeed() = 0;
 
   /// What a client has said of its own key. Throws Error if it cannot be right.
   virtual void AddKey(const std::string& client, const std::string& mask_key) = 0;
 
-  /// Leaves in a closed sum what may be seen of it, or says why nobody may (`refusal`). `clients`:
+  /// Leaves in a closed sum what may be seen of it, or says why nothing may (`refusal`). `clients`:
   /// the names behind its contributions. May take a second. Returns why not yet: then ask for the
   /// very same again. Empty: it is done.
   virtual std::string Open(Release& release, std::span<const std::string> clients) = 0;

@@ -126,7 +126,7 @@ class RenewalServer::Impl {
     calls_.remove_if([](const auto& call) { return call.expired(); });
     if (calls_.size() >= kMostRenewals) {
       if (const auto oldest = calls_.front().lock()) {
-        oldest->Finish({Ending::Kind::kBusy, "made way for newer connections"});
+        oldest->Finish({Ending::Kind::kBusy, "closed to make room for newer connections"});
       }
       calls_.pop_front();
     }

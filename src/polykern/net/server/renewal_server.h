@@ -18,10 +18,10 @@ struct RenewalServerOptions {
   std::chrono::milliseconds opening_time{10'000};
 };
 
-/// Renews clients' certificates: whoever shows a good one of this authority gets another one for
+/// Renews clients' certificates: a client with a valid one of this authority gets another one for
 /// the same name and the same key, which is in the authority's index before it is sent. It holds
 /// the authority's key, so it is a process of its own, and never a federation's server. Its own
-/// certificate is made when it begins, and anew before it ends.
+/// certificate is made when it starts, and again before it expires.
 ///
 /// Listens from construction to destruction, on a thread of its own. The constructor throws Error
 /// if the authority cannot sign or the address cannot be listened on. Nothing else throws.

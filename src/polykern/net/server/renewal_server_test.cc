@@ -82,7 +82,7 @@ TEST_F(ARenewalServer, RefusesWhoIsRevokedAndSaysSo) {
   EXPECT_THAT(told[0], HasSubstr("refused"));
 }
 
-TEST_F(ARenewalServer, RefusesClientsOfAnotherAuthorityAndCertificatesNobodyIssued) {
+TEST_F(ARenewalServer, RefusesClientsOfAnotherAuthorityAndCertificatesItDidNotIssue) {
   Start();
   const std::string other = folder.At("other");
   InitAuthority(other, {.hosts = {"127.0.0.1"}});

@@ -10,7 +10,7 @@
 namespace polykern {
 namespace {
 
-/// The coordinator where the store is, if rounds with these options can go on there.
+/// The coordinator where the store is, if rounds with these options can resume there.
 void CheckNumber(const RoundsOptions& options, const Algorithm& algorithm) {
   const std::size_t most = options.roster.empty() ? options.most_clients : options.roster.size();
   if (most <= algorithm.most_clients()) return;
@@ -150,26 +150,14 @@ void Rounds::Receive(SessionId session, Updates updates, Time now) {
     } catch (const BrokenRule& broken) {
       Reject(*link, updates.step, broken, now);
     }
-    // Then nobody has anything to send before the step is written, and its last sender's thread is
-    // as good as the writer's. It tells the others sooner: a transport's own threads send faster.
-    // But it must not wait for masks to come off.
+    // Then no client has anything to send before the step is written, and its last sender's thread
+    // is as good as the writer's. It tells the others sooner: a transport's own threads send
+    // faster. But it must not wait for masks to be removed.
     complete = !options_.uses_late() && options_.opener == nullptr && shared_ == nullptr &&
                members_.IsComplete() && IsStepDue(now);
     if (!complete) SignalIfDue(now);
   }
   if (complete) Commit(now);
-}
-
-void Rounds::Receive(SessionId session, const ClientRanges& ranges, Time now) {
-  const Locked locked(*this);
-  Link* const link = links_.Find(session);
-  if (link == nullptr || !link->client) return;
-  try {
-    TakeRanges(*link, ranges, now);
-  } catch (const BrokenRule& broken) {
-    Reject(*link, published_.step(), broken, now);
-  }
-  SignalIfDue(now);
 }
 
 /// Throws BrokenRule, and changes nothing, if it breaks one.
@@ -186,7 +174,7 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
     throw BrokenRule(Rule::kEnded, "the federation has ended");
   }
   if (shared_ != nullptr && !members_[number].stored) {
-    throw BrokenRule(Rule::kStep, "an update came before the welcome");
+    throw BrokenRule(Rule::kStep, "received an update before the welcome");
   }
   updates.clients.assign(1, members_[number].number);
   if (!dropped && !duplicate) coordinator_.Receive(updates);
@@ -210,7 +198,7 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
 void Rounds::NoteClipped(Member& member, std::uint64_t labels) {
   counts_.clipped += labels;
   if (std::exchange(member.clips, true)) return;
-  Log(member.name, "clipped", "labels outside the target range; further ones are only counted");
+  Log(member.name, "clipped", "labels outside the target range; later ones are only counted");
 }
 
 void Rounds::End(Link& link, const Ending& ending) {
@@ -273,8 +261,8 @@ Outgoing Rounds::Take(SessionId session) {
   return {std::move(message), {}};
 }
 
-/// Late updates count towards the quorum: whoever sent one waits for this step, and nobody else
-/// may be left to answer it.
+/// Late updates count towards the quorum: a client that sent one waits for this step, and no other
+/// client may be left to answer it.
 bool Rounds::IsStepDue(Time now) const {
   if (shared_ != nullptr) return HasToExchange(now);
   if (phase_ != Phase::kCollecting || counts_.failure) return false;
@@ -284,7 +272,7 @@ bool Rounds::IsStepDue(Time now) const {
          (members_.IsComplete() || now >= first_answer_ + options_.deadline);
 }
 
-/// So many have fallen silent at once that the others are no quorum.
+/// So many have fallen silent at once that the others are not a quorum.
 bool Rounds::IsOverdue(Time now) const {
   return phase_ == Phase::kCollecting && !counted_.empty() &&
          now >= first_answer_ + 2 * options_.deadline;
@@ -340,7 +328,7 @@ void Rounds::EndStep() {
                members_.EndCollecting(), first_answer_});
 }
 
-/// Nobody gets a model that may be another one in a moment, or cannot answer it.
+/// No client gets a model that may be replaced in a moment, or that it cannot answer.
 bool Rounds::MayWelcome(const Member& member) const {
   return member.stored && !resumed_opening_ && !no_helper_key_;
 }
@@ -361,7 +349,7 @@ void Rounds::TakeIn(const WriteResult& result) {
   if (result.configuration) Publish(*result.configuration);
 }
 
-/// The step is on the disk: everybody may hear of it, and the next one collects.
+/// The step is on the disk: clients may be told, and the next one collects.
 void Rounds::Publish(const EndedStep& step) {
   if (options_.observer != nullptr) {
     options_.observer->StepEnded(step.steps, step.counted.size(), step.first_answer);

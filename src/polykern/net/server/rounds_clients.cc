@@ -98,7 +98,7 @@ void Rounds::Change(const RoundsOptions& options, Time now) {
     throw Error(OptionName("masking", "pairwise") + " needs " + OptionName("quorum", "all"));
   }
   options_ = changed;
-  Log("", "changed", InWords(options_));
+  Log("", "changed", DescribeRounds(options_));
   SignalIfDue(now);
 }
 

@@ -51,7 +51,7 @@ TEST_F(ClientsOfRounds, ThatLeftForGoodAreForgottenAndNotWaitedFor) {
   EXPECT_EQ(step(), 3U) << "and is waited for";
 }
 
-TEST_F(ClientsOfRounds, WhoseCertificateIsNoGoodAreNotWaitedFor) {
+TEST_F(ClientsOfRounds, WithoutAValidCertificateAreNotWaitedFor) {
   Start();
   const TestClient a = Join("a");
   const TestClient b = Join("b");

@@ -71,7 +71,7 @@ TEST_F(RoundsUnderAFlood, SendAwayWhoSendsALateUpdateAgainAndAgain) {
   EXPECT_EQ(rounds_->status().rejected, 0U);
   for (const std::uint64_t step : {2U, 1U, 2U}) {
     Send(flood, step);
-    EXPECT_THAT(Expect<Verdict>(flood).reason, HasSubstr("answered already"));
+    EXPECT_THAT(Expect<Verdict>(flood).reason, HasSubstr("was answered before"));
   }
   Expect<Busy>(flood);
   ASSERT_TRUE(EndOf(flood));

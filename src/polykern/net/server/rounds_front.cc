@@ -23,7 +23,7 @@ constexpr milliseconds kClaimAgain{250};  // of a client that another front end 
 constexpr milliseconds kTryAgain{250};    // while the database is away
 constexpr milliseconds kAwayTime{2500};   // then its clients should look for another front end
 
-const Ending kAway{Ending::Kind::kStopping, "this front end has no database for now"};
+const Ending kAway{Ending::Kind::kStopping, "this front end has lost its database"};
 
 /// Clients of these updates, each once.
 std::uint64_t DistinctIn(const std::vector<CountedUpdate>& updates) {
@@ -77,12 +77,12 @@ bool Rounds::HasToExchange(Time now) const {
   }
   if (!s.claims.empty() && now >= s.claimed + kClaimAgain) return true;
   if ((!s.wanted.empty() && MayRelease()) || IsPartialDue(now)) return true;
-  return !IsTold();
+  return !HasReported();
 }
 
-/// Whether anybody is waited for, which is all that the others must know at once: clients of a
+/// Whether any client is waited for, which is all that the others must know at once: clients of a
 /// front end that has said nothing of a step are, if it has any.
-bool Rounds::IsTold() const {
+bool Rounds::HasReported() const {
   const FrontReport& told = shared_->reported;
   const bool complete =
       told.connected == 0 || (told.step == published_.step() && told.waiting == 0);
@@ -135,7 +135,7 @@ FrontWork Rounds::WorkForOthers(Time now) {
                  .asked = s.asked && counted_.empty(),
                  .accepted = counts_.accepted};
   // One that has only heard something, or claims clients, need not write.
-  const bool silent = !s.partial && s.wanted.empty() && IsTold() && now < s.spoke + kPulse;
+  const bool silent = !s.partial && s.wanted.empty() && HasReported() && now < s.spoke + kPulse;
   work.writes = !silent;
   if (work.writes) ReleaseClients(work);
   for (const std::uint64_t client : s.noted) {

@@ -56,7 +56,7 @@ void Rounds::Return(std::uint64_t client, const Ending& ending) {
   if (member.session) End(*links_.Find(*member.session), ending);
 }
 
-/// What nobody else knows of does not count: who sent it sends it again.
+/// What no other front end knows of does not count: its sender sends it again.
 void Rounds::DropUnhanded() {
   coordinator_.DropUpdates();
   counts_.accepted -= counted_.size();

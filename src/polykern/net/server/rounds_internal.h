@@ -16,7 +16,7 @@ namespace polykern {
 
 /// Clients that came here come back, at once, and send again what does not count.
 inline const Ending kComeAgain{Ending::Kind::kStopping,
-                               "this front end was away; what you sent is lost"};
+                               "this front end lost its database, and with it what you sent"};
 inline const Ending kElsewhere{Ending::Kind::kReplaced, "a newer connection took its place"};
 
 /// What rounds of one of several front ends know beside what all rounds know (rounds_front.cc,

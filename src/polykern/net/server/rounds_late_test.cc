@@ -60,7 +60,7 @@ TEST_F(RoundsWithLateUpdates, CountThemInTheOpenStepAndItsQuorumOnce) {
   EXPECT_EQ(step(), 1U);
   EXPECT_EQ(rounds_->status().used_late, 1U);
   AnswerLate(slow, 0);
-  EXPECT_THAT(Expect<Verdict>(slow).reason, HasSubstr("answered already"));
+  EXPECT_THAT(Expect<Verdict>(slow).reason, HasSubstr("was answered before"));
   EXPECT_EQ(Expect<ModelChange>(slow).step, 1U) << "and no word of what is not on the disk";
   AnswerLate(fast, 1);
   EXPECT_EQ(step(), 2U) << "two have sent";
@@ -73,7 +73,7 @@ TEST_F(RoundsWithLateUpdates, CountThemInTheOpenStepAndItsQuorumOnce) {
   EXPECT_EQ(AnsweredOf(1), 1U);
 }
 
-TEST_F(RoundsWithLateUpdates, EndAStepThatNobodyAnsweredInTime) {
+TEST_F(RoundsWithLateUpdates, EndAStepThatNoClientAnsweredInTime) {
   // Those who sent wait for a word of it; whoever could answer in time has gone.
   options_.deadline = milliseconds(50);
   Start();
@@ -112,7 +112,7 @@ TEST_F(RoundsWithLateUpdates, WaitForWhoAnswersLateAsForAnybody) {
   EXPECT_EQ(step(), 3U);
 }
 
-TEST_F(RoundsWithLateUpdates, TakeNobodyForAQuorumWhoSendsAllItOwes) {
+TEST_F(RoundsWithLateUpdates, DoNotCountAClientThatSendsAllItOwesAsAQuorum) {
   options_.quorum.count = 2;
   options_.deadline = milliseconds(50);
   Start();

@@ -102,7 +102,7 @@ TEST_F(RoundsWithNoise, ReleaseNoisySumsAndSayWhatTheyCost) {
   EXPECT_TRUE(std::ranges::any_of(model, [](float value) { return value != 0; }));
 }
 
-TEST_F(RoundsWithNoise, GoOnAfterARestartWithTheSameModelAndWhatWasSpent) {
+TEST_F(RoundsWithNoise, ResumeAfterARestartWithTheSameModelAndWhatWasSpent) {
   StartProcess();
   for (int i = 0; i < 12; ++i) AnswerAll();
   const auto spent = *noise_->status().noise;
@@ -134,7 +134,7 @@ TEST_F(RoundsWithNoise, OpenAClosedSumOnceAfterAKill) {
   EXPECT_EQ(noise_->status().noise->releases, 1U);
 }
 
-TEST_F(RoundsWithNoise, LearnNoMoreWhenTheBudgetIsSpentAndGoOn) {
+TEST_F(RoundsWithNoise, LearnNoMoreWhenTheBudgetIsSpentAndContinue) {
   Federate(2);
   StartProcess();
   while (noise_->status().noise->releases_left > 0) AnswerAll();

@@ -22,7 +22,7 @@ void CheckLateUpdates(const RoundsOptions& options, std::string_view algorithm) 
               OptionName("algorithm", "pof-newton"));
 }
 
-/// Whoever is enrolled is so for ever: a wrong name must not get that far.
+/// A client is enrolled for ever: a wrong name must not get that far.
 void CheckRoster(const std::vector<std::string>& roster, std::span<const StoredClient> stored) {
   if (roster.size() > ExactSum::kMaxTerms) throw Error("there are too many clients");
   for (std::size_t i = 0; i < roster.size(); ++i) {
@@ -102,7 +102,7 @@ Busy RoundsOptions::RetryWindow(const std::string& reason) const {
           static_cast<std::uint32_t>(retry_latest.count()), reason};
 }
 
-std::string InWords(const RoundsOptions& options) {
+std::string DescribeRounds(const RoundsOptions& options) {
   const Quorum& quorum = options.quorum;
   std::ostringstream text;
   text << "quorum ";

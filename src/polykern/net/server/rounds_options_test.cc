@@ -16,7 +16,7 @@ TEST(RoundsOptionsNeed, OneAnswerWithoutRounds) {
   EXPECT_EQ((RoundsOptions{.quorum = Quorum::All(), .asynchronous = true}.Needed(9, 9)), 1U);
 }
 
-TEST(RoundsOptionsNeed, ANumberWhoeverIsThere) {
+TEST(RoundsOptionsNeed, ANumberWhicheverClientsAreThere) {
   EXPECT_EQ((RoundsOptions{.quorum = {.count = 5}}.Needed(1, 2)), 5U);
 }
 

@@ -19,17 +19,30 @@ std::optional<LearntRanges> Rounds::RangesToLearn(const RoundsOptions& options,
                 " until the ranges are learnt");
   }
   if (options.roster.empty() && options.quorum.count == 0) {
-    throw Error(name + " needs to know whose samples count, or who comes first would decide for " +
-                "all: add " + OptionName("clients", "NAME,NAME,...") + " or " +
-                OptionName("quorum", "NUMBER"));
+    throw Error(name +
+                " needs to know whose samples count, or the first clients would decide for all: "
+                "add " +
+                OptionName("clients", "NAME,NAME,...") + " or " + OptionName("quorum", "NUMBER"));
   }
   return std::optional<LearntRanges>(std::in_place, std::move(federation));
+}
+
+void Rounds::Receive(SessionId session, const ClientRanges& ranges, Time now) {
+  const Locked locked(*this);
+  Link* const link = links_.Find(session);
+  if (link == nullptr || !link->client) return;
+  try {
+    TakeRanges(*link, ranges, now);
+  } catch (const BrokenRule& broken) {
+    Reject(*link, published_.step(), broken, now);
+  }
+  SignalIfDue(now);
 }
 
 /// Throws BrokenRule, and changes nothing, if they break one.
 void Rounds::TakeRanges(Link& link, const ClientRanges& ranges, Time now) {
   if (std::exchange(link.told_ranges, true)) {
-    throw BrokenRule(Rule::kTwice, "ranges came twice on one connection");
+    throw BrokenRule(Rule::kTwice, "received ranges twice on one connection");
   }
   if (!ranges_ || phase_ == Phase::kWriting) {  // the others did not wait for it
     ++counts_.late;

@@ -125,7 +125,7 @@ TEST_F(RoundsThatLearnRanges, AnswerWhatCannotBeAndChangeNothing) {
   const TestClient liar = Join("a");
   Expect<Welcome>(liar);
   Tell(liar, 0, 2);
-  EXPECT_THAT(Expect<Verdict>(liar).reason, HasSubstr("other ranges came"));
+  EXPECT_THAT(Expect<Verdict>(liar).reason, HasSubstr("sent different ranges before"));
   EXPECT_EQ(Expect<Busy>(liar).latest_milliseconds, 30000U) << "five are too many";
   EXPECT_EQ(rounds_->status().rejected, 5U);
   Tell(Join("b"), 0, 10);
@@ -133,7 +133,7 @@ TEST_F(RoundsThatLearnRanges, AnswerWhatCannotBeAndChangeNothing) {
   EXPECT_EQ(Stored(), ToTexts(known_)) << "what was told first counts";
 }
 
-TEST_F(RoundsThatLearnRanges, GoOnWithAQuorumWhenADeadlineHasPassed) {
+TEST_F(RoundsThatLearnRanges, ContinueWithAQuorumWhenADeadlineHasPassed) {
   options_.quorum.count = 2;
   Start();
   const TestClient a = Join("a");

@@ -1,4 +1,4 @@
-// Whom rounds do not listen to, and what becomes of what breaks a rule.
+// Which clients are ignored for a while, and what happens to messages that break a rule.
 #include <string>
 
 #include "polykern/net/server/rounds.h"

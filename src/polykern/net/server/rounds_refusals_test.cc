@@ -64,7 +64,7 @@ TEST_F(RoundsOfAFederation, LetInOnlyWhoMayTakePart) {
   EXPECT_EQ(EndOf(e)->kind, Ending::Kind::kBusy);
 }
 
-TEST_F(RoundsOfAFederation, SendAwayWhoeverSendsNoiseBeforeAHello) {
+TEST_F(RoundsOfAFederation, SendAwayClientsThatSendNoiseBeforeAHello) {
   options_.roster.clear();
   options_.most_violations = 2;
   Start();
@@ -82,7 +82,7 @@ TEST_F(RoundsOfAFederation, SendAwayWhoeverSendsNoiseBeforeAHello) {
   EXPECT_FALSE(rounds_->IsBanned("b", now_));
 }
 
-TEST_F(RoundsOfAFederation, EndTheConnectionOfWhoeverSendsNoiseOnAnother) {
+TEST_F(RoundsOfAFederation, EndTheConnectionOfAClientThatSendsNoiseOnAnother) {
   options_.most_violations = 1;
   Start();
   const TestClient a = Join("a");
@@ -180,7 +180,7 @@ TEST_F(RoundsOfAFederation, PutOutWhoIsExpelledAndWhoSendsNonsense) {
   Write();
   Expect<Verdict>(clients[2]);
   EXPECT_EQ(EndOf(clients[2])->kind, Ending::Kind::kBroken);
-  EXPECT_EQ(step(), 1U) << "nobody else is connected";
+  EXPECT_EQ(step(), 1U) << "no other client is connected";
 }
 
 TEST_F(RoundsOfAFederation, TellWhoFindsNoRoomWhenToComeBack) {

@@ -52,8 +52,8 @@ struct RoundsStatus {
   std::uint64_t refused = 0;                               ///< connections
   std::uint64_t clipped = 0;                               ///< labels outside their range
   std::uint64_t releases = 0;                              ///< of sums, ever
-  std::uint64_t discarded = 0;  ///< of these since it began: that nobody may see, or that cannot be
-  std::size_t reporting = 0;    ///< clients that have reported
+  std::uint64_t discarded = 0;        ///< of these since the start: refused or impossible
+  std::size_t reporting = 0;          ///< clients that have reported
   double reported_squared_error = 0;  ///< mean over all predictions they reported
   double reported_regret = 0;         ///< mean over these clients
   /// ClientReport::skill of all predictions of clients that tell it.
@@ -61,7 +61,7 @@ struct RoundsStatus {
   /// The others that serve the federation; none: it has one server.
   std::optional<FrontsStatus> fronts = {};
   /// Why nothing is being written for now: no room on the disk. Or that clients are ahead of the
-  /// store, which was lost or rolled back; or that the model has left all bounds.
+  /// store, which was lost or rolled back; or that the model has diverged.
   std::string trouble = {};
   /// Why no step can ever be committed again: the server must stop.
   std::optional<Error> failure = {};

@@ -181,7 +181,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
       const auto oldest = openings_.TakeOldest();
       if (oldest == nullptr) break;
       ++made_way_;
-      oldest->DropSoon({Kind::kLost, "made way: no file descriptors were left"});
+      oldest->DropSoon({Kind::kLost, "closed: no file descriptors were left"});
     }
     pause_->expires_after(kStarvedPause);
     pause_->async_wait([this](const boost::system::error_code& cancelled) {
@@ -196,7 +196,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     const auto call = std::make_shared<ServerCall>(loop, rounds_, traffic_, *this);
     if (const auto oldest = openings_.Add(address, call)) {
       ++made_way_;
-      oldest->DropSoon({Kind::kLost, "made way for newer connections from " + address});
+      oldest->DropSoon({Kind::kLost, "closed to make room for newer connections from " + address});
     }
     loop.Run([this, call, socket = std::move(socket)]() mutable {
       call->Start(std::move(socket), tls_, connection_options_);
@@ -205,7 +205,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
 
   void Opened(ServerCall& call, const std::string& name) override {
     openings_.Remove(call);
-    call.who = WhoIs(call, name);
+    call.who = Identify(call, name);
     const char* crowded = nullptr;
     bool told = false;  // so often that it does not listen
     {
@@ -240,7 +240,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     const std::lock_guard lock(mutex_);
     if (calls_.erase(&call) == 0) {
       ++unopened_;
-      news_ = (address.empty() ? "" : address + ": ") + ending.reason + WhoTried(call, ending);
+      news_ = (address.empty() ? "" : address + ": ") + ending.reason + OldClientName(call, ending);
       return;
     }
     const auto own = calls_of_.find(call.who.name);
@@ -249,13 +249,13 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   }
 
   /// A client of an old version is named.
-  std::string WhoTried(const ServerCall& call, const Ending& ending) {
+  std::string OldClientName(const ServerCall& call, const Ending& ending) {
     if (ending.kind != Kind::kVersion || !admission_) return {};
     const AdmissionResult who = admission_->CheckVerified(call.Peer());
     return who.good() ? " (" + who.name + ": update it)" : "";
   }
 
-  AdmissionResult WhoIs(ServerCall& call, const std::string& name) {
+  AdmissionResult Identify(ServerCall& call, const std::string& name) {
     if (admission_) {
       call.certificate = call.Peer();
       return admission_->CheckVerified(call.certificate);
@@ -282,7 +282,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
       const auto now = Now();
       for (const auto& call : Calls()) {
         if (call->SilentSince(now - options_.hello_time)) {
-          call->EndSoon({Kind::kSilent, "no hello came"});
+          call->EndSoon({Kind::kSilent, "no hello was received"});
         }
         if (call->who.valid_until < std::time(nullptr)) PutOut(*call, now);
       }
@@ -306,7 +306,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
       last = news_;
     }
     rounds_.Tell("door", std::to_string(all - std::exchange(told, all)) +
-                             " connections came to nothing; the last: " + last);
+                             " connections failed; the last: " + last);
   }
 
   void Recheck(Rounds::Time now) {

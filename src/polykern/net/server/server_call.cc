@@ -49,14 +49,14 @@ void ServerCall::Received(std::string message) {
 
 void ServerCall::Handle(ClientMessage message) {
   if (const auto* hello = std::get_if<Hello>(&message)) {
-    if (session_) throw Error("a second hello came on one connection");
+    if (session_) throw Error("received a second hello on one connection");
     greeted_ = true;
     session_ = rounds_.Join(who.name, *hello, shared_from_this(), Now());
     if (certificate != nullptr) rounds_.NoteCertificate(*session_, who.serial, who.valid_until);
     Pump();
     return;
   }
-  if (!session_) throw Error("an update came before the hello");
+  if (!session_) throw Error("received an update before the hello");
   if (const auto* report = std::get_if<ClientReport>(&message)) {
     rounds_.Note(*session_, *report);
   } else if (const auto* ranges = std::get_if<ClientRanges>(&message)) {

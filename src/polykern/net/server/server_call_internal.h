@@ -43,12 +43,12 @@ class ServerCall final : public WebSocket::Handler,
   ServerCall(Loop& loop, Rounds& rounds, TrafficCount& traffic, Doorkeeper& doorkeeper)
       : loop_(loop), rounds_(rounds), traffic_(traffic), doorkeeper_(doorkeeper) {}
 
-  /// It lives until the connection ends, whoever else holds it.
+  /// It lives until the connection ends, even if others hold it.
   void Start(WebSocket::Socket socket, const TlsContext& tls, const WebSocketOptions& options);
 
   /// Its certificate; null: none was shown.
   std::shared_ptr<X509> Peer() const { return connection_->Peer(); }
-  /// What the doorkeeper found out, before anybody else sees the call.
+  /// What the doorkeeper found out, before any other code sees the call.
   AdmissionResult who = {};
   std::shared_ptr<X509> certificate = {};  // which TLS has as well
 

@@ -49,7 +49,7 @@ class LineAppender {
 /// Writes down what happens in a federation, and measures its steps. Files are appended to, so they
 /// may be cut off or moved (copied and truncated) at any time, and only their owner can read them.
 ///
-/// A thread of its own writes: a slow disk or a pipe that nobody reads holds nobody up. Events that
+/// A thread of its own writes: a slow disk or a pipe that is not read delays no caller. Events that
 /// come faster than they can be written, or find no room, are counted and left out; the store has
 /// them. Any thread may call anything. The constructor throws Error if a file cannot be opened.
 class ServerLog final : public RoundsObserver {

@@ -57,7 +57,7 @@ TEST(AServerLog, WritesForPeopleAndForPrograms) {
   EXPECT_EQ(facts.st_mode & 0777U, 0600U);
 }
 
-TEST(AServerLog, LeavesOutAndCountsWhatIsTooMuchAndHoldsNobodyUp) {
+TEST(AServerLog, LeavesOutAndCountsWhatIsTooMuchAndDelaysNoCaller) {
   const TestFolder folder;
   const std::string path = folder.At("log");
   {
@@ -109,7 +109,7 @@ bool Comes(const std::function<bool()>& true_soon) {
   return true;
 }
 
-TEST(AServerLog, GoesOnAtTheStartOfAFileThatWasCutOff) {
+TEST(AServerLog, StartsAgainAtTheStartOfAFileThatWasCutOff) {
   const TestFolder folder;
   const std::string path = folder.At("log");
   {

@@ -12,7 +12,7 @@ namespace polykern {
 
 /// Adds noise to the sums of a federation that masks nothing, from the system's generator: readers
 /// of the model, and other clients, see no more than noisy sums; the server itself sees all. Noise
-/// that was drawn and not written with the model after it is drawn anew: nobody has seen it.
+/// that was drawn and not written with the model after it is drawn again: it was never seen.
 /// Any thread may call anything.
 class ServerNoise final : public ReleaseOpener {
  public:

@@ -60,7 +60,7 @@ TEST(ServerNoise, IsNeverTheSameTwice) {
   }
 }
 
-TEST(ServerNoise, GoesOnWhereItWas) {
+TEST(ServerNoise, ResumesWhereItWas) {
   ServerNoise noise(ThreeReleases());
   Release release = SumsOfZeros();
   noise.Open(release, {});

@@ -56,21 +56,23 @@ void AddReleases(const ServerView& view, Families& out) {
   out.Counter("polykern_releases_total", "Sums released since the federation began.",
               view.rounds.releases);
   out.Counter("polykern_releases_discarded_total",
-              "Sums that nobody may see, or that cannot be; since the server was started.",
+              "Sums discarded since the server started: refused, or impossible.",
               view.rounds.discarded);
   if (const auto& noise = view.opener.noise) {
-    out.Gauge("polykern_epsilon", "That all noisy sums may cost a row.", noise->epsilon);
-    out.Gauge("polykern_epsilon_spent", "By a row that is in the first of them.", noise->spent);
+    out.Gauge("polykern_epsilon", "Privacy budget of a row, for all noisy sums together.",
+              noise->epsilon);
+    out.Gauge("polykern_epsilon_spent", "Privacy budget spent by a row in the first noisy sum.",
+              noise->spent);
     out.Gauge("polykern_noisy_releases", "Noisy sums released since the federation began.",
               static_cast<double>(noise->releases));
-    out.Gauge("polykern_noisy_releases_left", "Until the budget is spent.",
+    out.Gauge("polykern_noisy_releases_left", "Noisy sums left until the budget is spent.",
               static_cast<double>(noise->releases_left));
   }
   if (const auto& helper = view.opener.helper) {
-    out.Gauge("polykern_helper_connected", "1 while the helper of masked sums is there.",
+    out.Gauge("polykern_helper_connected", "1 while the helper of masked sums is connected.",
               helper->connected ? 1 : 0);
     if (helper->answered_seconds) {
-      out.Gauge("polykern_helper_answered_seconds", "Since its last answer.",
+      out.Gauge("polykern_helper_answered_seconds", "Seconds since the helper's last answer.",
                 *helper->answered_seconds);
     }
   }
@@ -83,13 +85,13 @@ void AddClients(const ServerView& view, Families& out) {
   out.Gauge("polykern_clients_connected", "Clients that are connected.",
             static_cast<double>(r.connected));
   out.Gauge("polykern_clients_gone",
-            "Clients that were forgotten, or whose certificate is no good.",
+            "Clients that were forgotten, or whose certificate has expired or was revoked.",
             static_cast<double>(r.gone));
   const auto expiry = [&](const char* whose, const std::optional<std::int64_t>& end) {
     if (!end) return;
     ClientMetric& metric = out.Add("polykern_certificate_expiry_timestamp_seconds",
-                                   "When the server's certificate ends, and the first one of a "
-                                   "client that is connected.",
+                                   "When the server's certificate expires, and the "
+                                   "first one of a connected client.",
                                    MetricType::Gauge);
     metric.label.push_back({"whose", whose});
     metric.gauge.value = static_cast<double>(*end);
@@ -110,15 +112,16 @@ void AddFronts(const ServerView& view, Families& out) {
           static_cast<double>(value(front));
     }
   };
-  out.Gauge("polykern_fronts", "Front ends that are there.", static_cast<double>(fronts.size()));
-  each("polykern_front_clients_connected", "Clients of each front end.", MetricType::Gauge,
-       [](const FrontStatus& front) { return front.report.connected; });
-  each("polykern_front_step", "That its clients work on.", MetricType::Gauge,
+  out.Gauge("polykern_fronts", "Front ends that are running.", static_cast<double>(fronts.size()));
+  each("polykern_front_clients_connected", "Clients connected to each front end.",
+       MetricType::Gauge, [](const FrontStatus& front) { return front.report.connected; });
+  each("polykern_front_step", "Step that each front end's clients work on.", MetricType::Gauge,
        [](const FrontStatus& front) { return front.report.step; });
   each("polykern_front_leads", "1 for the front end that ends steps.", MetricType::Gauge,
        [](const FrontStatus& front) { return front.leads ? 1 : 0; });
-  each("polykern_front_updates_accepted_total", "Of each front end, since it was started.",
-       MetricType::Counter, [](const FrontStatus& front) { return front.report.accepted; });
+  each("polykern_front_updates_accepted_total",
+       "Updates accepted by each front end since it started.", MetricType::Counter,
+       [](const FrontStatus& front) { return front.report.accepted; });
 }
 
 nlohmann::ordered_json FrontsJson(const RoundsStatus& rounds) {
@@ -165,15 +168,15 @@ std::string ToMetrics(const ServerView& view) {
   Families out;
   out.Gauge("polykern_healthy", "1 unless something is wrong, as /healthz says.",
             view.trouble.empty() ? 1 : 0);
-  out.Gauge("polykern_uptime_seconds", "Since the server was started.", view.uptime_seconds);
+  out.Gauge("polykern_uptime_seconds", "Seconds since the server started.", view.uptime_seconds);
   out.Counter("polykern_steps_total", "Steps committed since the federation began.", r.step);
   AddClients(view, out);
   out.Gauge("polykern_step_answers", "Updates counted in the open step.",
             static_cast<double>(r.answered));
-  out.Gauge("polykern_step_answers_needed", "Clients that must answer before it may end.",
+  out.Gauge("polykern_step_answers_needed", "Clients that must answer before the step may end.",
             static_cast<double>(r.needed));
-  out.Counter("polykern_updates_accepted_total", "Updates that counted.", r.accepted);
-  out.Counter("polykern_updates_used_late_total", "Of these, those for a step that had ended.",
+  out.Counter("polykern_updates_accepted_total", "Updates accepted.", r.accepted);
+  out.Counter("polykern_updates_used_late_total", "Accepted updates for a step that had ended.",
               r.used_late);
   out.Counter("polykern_updates_late_total", "Updates for a step that had ended; dropped.", r.late);
   out.Counter("polykern_updates_duplicate_total",
@@ -184,26 +187,26 @@ std::string ToMetrics(const ServerView& view) {
     metric.label.push_back({"reason", reason});
     metric.counter.value = static_cast<double>(count);
   }
-  out.Counter("polykern_connections_refused_total", "Connections of clients that were not let in.",
+  out.Counter("polykern_connections_refused_total", "Connections of clients that were refused.",
               r.refused);
   out.Counter("polykern_connections_unopened_total",
-              "Connections that ended before TLS and HTTP had said who it was.",
-              view.traffic.unopened);
+              "Connections that ended before the client was identified.", view.traffic.unopened);
   out.Counter("polykern_connections_made_way_total",
-              "Of these, those that made way for newer ones: too many were being opened.",
+              "Of these, connections closed for newer ones, because too many were being opened.",
               view.traffic.made_way);
   out.Counter("polykern_connections_crowded_total",
               "Connections turned away: no room, or too many of one client.", view.traffic.crowded);
-  out.Counter("polykern_labels_clipped_total", "Labels outside the target range, as clients say.",
-              r.clipped);
+  out.Counter("polykern_labels_clipped_total",
+              "Labels outside the target range, as reported by clients.", r.clipped);
   AddReleases(view, out);
   AddFronts(view, out);
-  out.Add("polykern_step_seconds", "From a step's first update until it is on the disk.",
+  out.Add("polykern_step_seconds", "Seconds from a step's first update until it is on the disk.",
           MetricType::Histogram)
       .histogram = HistogramOf(view.step_times);
-  out.Counter("polykern_received_bytes_total", "Messages of clients.", view.traffic.bytes_in);
-  out.Counter("polykern_sent_bytes_total", "Messages to clients.", view.traffic.bytes_out);
-  out.Counter("polykern_log_events_lost_total", "Events that the log files lack.",
+  out.Counter("polykern_received_bytes_total", "Bytes of messages from clients.",
+              view.traffic.bytes_in);
+  out.Counter("polykern_sent_bytes_total", "Bytes of messages to clients.", view.traffic.bytes_out);
+  out.Counter("polykern_log_events_lost_total", "Events missing in the log files.",
               view.log_events_lost);
   out.Gauge("polykern_reporting_clients", "Clients that report how well they predict.",
             static_cast<double>(r.reporting));
@@ -215,7 +218,8 @@ std::string ToMetrics(const ServerView& view) {
               r.reported_regret);
     if (r.reported_skill) {
       out.Gauge("polykern_reported_skill",
-                "1 less the error reported over that of a naive guess, where clients tell both.",
+                "1 minus the reported error divided by that of a naive guess, for clients that "
+                "report both.",
                 *r.reported_skill);
     }
   }

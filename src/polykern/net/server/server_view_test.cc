@@ -133,6 +133,28 @@ TEST(AServersView, ExplainsEveryMetricOnceBeforeItsSamples) {
   EXPECT_EQ(helped.size(), 34U);
 }
 
+TEST(AServersView, SaysTheUnitOfEveryMetricThatHasOne) {
+  ServerView view = SomeView();
+  view.opener.helper = OpenerStatus::Helper{.answered_seconds = 1};
+  std::istringstream lines(ToMetrics(view));
+  std::size_t seen = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string mark;
+    std::string help;
+    std::string family;
+    std::string first;
+    words >> mark >> help >> family >> first;
+    if (help != "HELP") continue;
+    const bool in_seconds = family.ends_with("_seconds");
+    const bool bytes = family.ends_with("_bytes_total");
+    EXPECT_TRUE(!in_seconds || first == "Seconds") << line;
+    EXPECT_TRUE(!bytes || first == "Bytes") << line;
+    seen += static_cast<std::size_t>(first == "Seconds" || first == "Bytes");
+  }
+  EXPECT_EQ(seen, 5U);
+}
+
 TEST(AServersView, GivesEveryNumberItsOwnMetric) {
   ServerView view;
   RoundsStatus& r = view.rounds;

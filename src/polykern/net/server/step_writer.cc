@@ -33,7 +33,7 @@ StepWriter::~StepWriter() {
   if (failed_ || waiting_.events.empty()) return;
   try {
     store_.Write({.events = waiting_.events});
-  } catch (const Error&) {  // the log's last lines; there is nobody to tell
+  } catch (const Error&) {  // the log's last lines; no one is left to tell
   }
 }
 

@@ -40,7 +40,7 @@ struct WriteResult {
 /// at a time may write. Nothing here throws.
 class StepWriter {
  public:
-  /// The store must outlive it; nobody else may use it meanwhile.
+  /// The store must outlive it; nothing else may use it meanwhile.
   explicit StepWriter(Store& store) : store_(store) {}
   /// Writes the log that waits, if it can.
   ~StepWriter();
@@ -59,7 +59,7 @@ class StepWriter {
   /// nothing can be written only the newest are kept.
   void Log(const std::string& client, const std::string& event, const std::string& detail);
 
-  /// For whoever writes them elsewhere.
+  /// For callers that write them elsewhere.
   std::vector<StoredEvent> TakeEvents();
 
   /// Has Write something to do at this time? After it found no room, not for a second.

@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kStateTime{1};  // for which a state is good, and
 constexpr std::size_t kMostShown = 1000;       // clients
 constexpr std::size_t kLeastToken = 16;        // characters
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
-// Nothing but what this server sends, no text as script, and in nobody's frame.
+// Nothing but what this server sends, no text as script, and never in a frame.
 constexpr const char* kWebFields =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
     "'self'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -55,7 +55,7 @@ std::string ReadToken(const std::string& path) {
   if (!FileExists(path)) {
     std::array<unsigned char, 20> bytes{};
     if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-      throw Error("there is no randomness");
+      throw Error("the system provides no random numbers");
     }
     std::string token;
     for (const unsigned char byte : bytes) {
@@ -131,14 +131,14 @@ class WebServer::Impl {
  private:
   std::string Answer(const HttpHead& request, const HttpPeer& peer) {
     if (!IsWelcome(request, peer)) {
-      // A browser that has nothing to show yet is no news.
+      // A browser that has nothing to show yet is not worth reporting.
       if (peer != nullptr || !request.token.empty()) TellOfRefusal();
       return Refusal();
     }
     const auto answer = [](unsigned status, const char* type, std::string_view body) {
       return HttpAnswer(status, type, body, kWebFields);
     };
-    if (request.method != "GET") return answer(405, kPlainText, "only GET is understood\n");
+    if (request.method != "GET") return answer(405, kPlainText, "only GET is supported\n");
     const std::string file = request.target.substr(0, request.target.find('?'));
     if (file == "/") return answer(200, "text/html; charset=utf-8", page_.html);
     if (file == "/live.js") return answer(200, "text/javascript; charset=utf-8", page_.script);
@@ -163,7 +163,7 @@ class WebServer::Impl {
     if (now < told_ + kStateTime) return;
     told_ = now;
     tell_(std::to_string(std::exchange(refused_, 0)) +
-          " turned away, with a wrong token or a certificate that does not count");
+          " turned away, with a wrong token or an unknown certificate");
   }
 
   std::string Refusal() const {

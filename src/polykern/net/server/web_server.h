@@ -20,17 +20,17 @@ struct WebPage {
 
 struct WebOptions {
   std::string listen = {};  ///< HOST:PORT, or PORT alone: on the loopback; empty: no page
-  /// File with a token that lets in whoever knows it; one is made if there is none. Empty: no token
+  /// File with a token that lets its holder in; it is made if missing. Empty: no token
   /// does.
   std::string token = {};
   std::vector<std::string> viewers = {};  ///< whose certificates do; empty: every client's
   WebPage page = {};
 };
 
-/// A federation in a browser: read-only, over TLS, for whoever shows a client's good certificate or
-/// a token (as the password of any user, or as a bearer's). `/` is a page that asks `state`, JSON
-/// that is made once a second at most, however many ask. Listens from construction to destruction,
-/// on threads of its own.
+/// A federation in a browser: read-only, over TLS, for visitors with a client's valid certificate
+/// or a token (as the password of any user, or as a bearer's). `/` is a page that asks `state`,
+/// JSON that is made once a second at most, however many ask. Listens from construction to
+/// destruction, on threads of its own.
 class WebServer {
  public:
   /// What there is to see. Called from any thread, and must not throw.
@@ -57,7 +57,7 @@ class WebServer {
 };
 
 /// What the page shows of these clients: how many there are, of which version, and the first of
-/// them, whoever keeps others waiting before the rest. A JSON object.
+/// them, those that keep others waiting before the rest. A JSON object.
 std::string ClientsForPage(std::vector<ClientView> clients);
 
 }  // namespace polykern

@@ -76,11 +76,11 @@ class AWebServer : public testing::Test {
   WebOptions options_;
 };
 
-TEST_F(AWebServer, MakesATokenThatNobodyGuessesForItsOwnerAlone) {
+TEST_F(AWebServer, MakesATokenThatCannotBeGuessedForItsOwnerAlone) {
   EXPECT_THAT(Serve(), StartsWith("127.0.0.1:"));
   const std::string token = ReadWholeFile(options_.token);
   EXPECT_EQ(token.size(), 41U);
-  EXPECT_EQ(WhoElseReads(options_.token), "");
+  EXPECT_EQ(ReadableByOthers(options_.token), "");
   Serve();
   EXPECT_EQ(ReadWholeFile(options_.token), token);
   ReplaceFile(options_.token, "", FileMode::kSecret);
@@ -93,7 +93,7 @@ TEST_F(AWebServer, MakesATokenThatNobodyGuessesForItsOwnerAlone) {
 TEST_F(AWebServer, NamesWhatItCannotListenOnOrRead) {
   options_.listen = "127.0.0.1:99999";
   EXPECT_EQ(MessageOf([&] { Serve(); }),
-            "web cannot listen on 127.0.0.1:99999; is the address right, and the port free?");
+            "web=127.0.0.1:99999: not of the form HOST:PORT, port 0 to 65535");
   options_.listen = "0";
   ReplaceFile(folder_.At("pki/server.key"), "no key", FileMode::kSecret);
   EXPECT_THAT(MessageOf([&] { Serve(); }), HasSubstr("server.crt"));

@@ -51,7 +51,7 @@ void Database::Fail(int code) {
       throw Error(path_ + ": is not a " + what_ + " of polykern; name another file");
     case SQLITE_CORRUPT:
       throw Error(path_ + ": the " + what_ + " is damaged (" + words +
-                  "); put back the last copy of it");
+                  "); restore the latest copy of it");
     case SQLITE_CANTOPEN:
       throw Error(path_ + ": cannot be opened; check the path and its permissions");
     case SQLITE_READONLY:

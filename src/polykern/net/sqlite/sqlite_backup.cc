@@ -44,10 +44,10 @@ void Sync(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool good = descriptor >= 0 && fsync(descriptor) == 0;
   if (descriptor >= 0) close(descriptor);
-  if (!good) throw Error(path + ": the disk does not take it; check the disk");
+  if (!good) throw Error(path + ": the disk did not write it; check the disk");
 }
 
-/// The store as it is at one moment, which whoever writes it does not notice.
+/// The store as it is at one moment, without disturbing its writer.
 StoreContents CopyStore(const std::string& from, const std::string& to) {
   {
     Database database(from, Database::Mode::kRead);
@@ -85,7 +85,7 @@ void CheckNoise(const StoreContents& backup) {
   if (!options.epsilon || options.masking != Masking::kNone) return;
   throw Error("this federation's server adds noise itself, and would spend its " +
               OptionName("epsilon") +
-              " again on what it has forgotten; begin with a new store instead");
+              " again on what it has forgotten; start with a new store instead");
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ void CheckNoise(const StoreContents& backup) {
 std::uint64_t BackupSqliteStore(const std::string& path, const std::string& file) {
   std::error_code error;
   if (!fs::exists(path, error)) throw Error(path + ": there is no store here; check the path");
-  if (FileExists(file)) throw Error(file + ": is there already; name another file");
+  if (FileExists(file)) throw Error(file + ": already exists; name another file");
   const Part part(file);
   const StoreContents contents = CopyStore(path, part.path);
   Rename(part.path, file, RENAME_NOREPLACE);
@@ -108,7 +108,7 @@ std::uint64_t RestoreSqliteStore(const std::string& file, const std::string& pat
   CheckNoise(backup);
   const bool replaces = HasSqliteStore(path);
   if (replaces) {
-    // Nobody else uses it, and what is in the log beside it goes into it.
+    // No other process uses it, and the log beside it is merged into it.
     CheckSameFederation(path, SqliteStoreKind().open(path, nullptr)->Contents(), backup);
   }
   const FileLock lock(path + "-lock");

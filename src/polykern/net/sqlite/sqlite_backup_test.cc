@@ -107,7 +107,7 @@ TEST_F(ABackup, IsRefusedWhereItWouldSpendNoiseAgain) {
 TEST_F(ABackup, SaysWhatIsWrongWithFiles) {
   EXPECT_THAT(MessageOf([&] { BackupStore(path, copy); }), HasSubstr("there is no store here"));
   { CommitTo(*Open(path), 1); }
-  EXPECT_THAT(MessageOf([&] { BackupStore(path, path); }), HasSubstr("is there already"));
+  EXPECT_THAT(MessageOf([&] { BackupStore(path, path); }), HasSubstr("already exists"));
   EXPECT_THAT(MessageOf([&] { BackupStore(path, folder.At("no/copy.db")); }),
               HasSubstr("cannot be written"));
   ReplaceFile(copy, "no database", FileMode::kSecret);

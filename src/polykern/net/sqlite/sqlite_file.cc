@@ -69,7 +69,7 @@ void CheckFormat(Database& database, const SqliteFormat& format, bool empty_is_g
     std::string found = check.Text(0);
     for (char& c : found) c = c == '\n' ? ' ' : c;
     throw Error(path + ": the " + what + " is damaged (" + found +
-                "); put back the last copy of it");
+                "); restore the latest copy of it");
   }
 }
 

@@ -139,7 +139,7 @@ class SqliteStore final : public Store {
     return [configuration](Database& database) { WriteConfiguration(database, *configuration); };
   }
 
-  /// Takes over another configuration if nobody has used the store yet.
+  /// Takes over another configuration if the store is unused.
   void CheckConfiguration(const StoreConfiguration& configuration) {
     const std::string text = Differences(ReadConfiguration(database_), configuration);
     if (text.empty()) return;

@@ -36,7 +36,7 @@ std::optional<ResumePoint> ReadNewest(Database& database) {
   if (bytes.size() % sizeof(double) != 0 || sum.size() != wanted.size() ||
       std::memcmp(sum.data(), wanted.data(), wanted.size()) != 0) {
     throw Error(database.path() + ": the state after step " + std::to_string(point.steps) +
-                " is damaged; put back the last copy of the store");
+                " is damaged; restore the latest copy of the store");
   }
   point.state.resize(bytes.size() / sizeof(double));
   if (!bytes.empty()) std::memcpy(point.state.data(), bytes.data(), bytes.size());
@@ -48,7 +48,7 @@ void ReadNotes(Database& database, std::vector<StoredClient>& clients) {
   Statement query(database, "SELECT number, label, forgotten, serial, expires FROM client_note");
   while (query.Next()) {
     const std::uint64_t number = Unsigned(query.Integer(0));
-    if (number >= clients.size()) continue;  // nobody wrote that
+    if (number >= clients.size()) continue;  // it was not written by a store
     clients[number].note = {query.Text(1), query.Integer(2) != 0, query.Text(3), query.Integer(4)};
   }
 }

@@ -106,7 +106,7 @@ class MemoryStore final : public Store {
   std::optional<ResumePoint> newest_;
   std::vector<StoredClient> clients_;
   std::deque<Step> steps_;
-  std::deque<std::int64_t> events_;  // their times: nobody reads the rest
+  std::deque<std::int64_t> events_;  // their times: the rest is never read
 };
 
 void CheckNoPlace(const std::string& place) {

@@ -4,7 +4,7 @@
 
 namespace polykern {
 
-/// Stores without a disk, for tests: each is empty when it is opened and gone when it is closed.
+/// Stores without a disk, for tests: each is empty when opened, and lost when closed.
 /// They must have no place.
 StoreKind MemoryStoreKind();
 

@@ -12,12 +12,12 @@ namespace polykern {
 // has no scheme that is known here is the path of a SQLite file.
 
 /// Opens the store, or makes it. Throws Error that names each difference if it was made with
-/// another configuration, unless nobody has used it yet. Stores that are damaged, of a newer
+/// another configuration, unless it is unused. Stores that are damaged, of a newer
 /// version, in use by another process, or none at all throw Error before anything is written.
 std::unique_ptr<Store> OpenStore(const std::string& url, const StoreConfiguration& configuration);
 /// Opens a store that exists, whatever its configuration.
 std::unique_ptr<Store> OpenStore(const std::string& url);
-/// The same for whoever writes notes of clients and nothing else: front ends may be using it.
+/// The same for callers that write only notes of clients: front ends may be using it.
 std::unique_ptr<Store> OpenToNote(const std::string& url);
 
 /// What is in a store, without changing it, also while a server uses it.

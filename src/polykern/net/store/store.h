@@ -14,14 +14,14 @@
 
 namespace polykern {
 
-/// There is no room: nothing was written, what was committed before is whole, and the same call
+/// The disk is full: nothing was written, what was committed before is whole, and the same call
 /// works when there is room again. A server that catches it stops accepting and tries later.
 class DiskFull : public Error {
  public:
   using Error::Error;
 };
 
-/// Another process has the store for itself, or front ends have it together.
+/// Another process has locked the store, or front ends share it.
 class StoreInUse : public Error {
  public:
   using Error::Error;
@@ -57,7 +57,7 @@ struct StoredClient {
   ClientNote note = {};
   // Of stores that front ends share, which know:
   bool connected = false;  ///< to one of them
-  bool gone = false;       ///< nobody waits for it
+  bool gone = false;       ///< it is not waited for
 };
 
 /// What is in a store.
@@ -152,7 +152,7 @@ class Store {
   virtual void Write(const StoreBatch& batch) = 0;
 
   /// Takes over clients and the newest step of another store, in one transaction; its older steps
-  /// and its events are not part of that. Nobody may have used this one yet.
+  /// and its events are not part of that. This one must be unused.
   virtual void Fill(const StoreContents& other) = 0;
 
   /// Forgets old steps and events, never the newest state. The room is used again; Compact gives it
@@ -165,7 +165,7 @@ class Store {
 struct StoreKind {
   std::string_view scheme;  ///< without the colon
   /// Opens a store, or makes it. Throws Error that names each difference if it was made with
-  /// another configuration, unless nobody has used it yet. A null configuration: opens a store that
+  /// another configuration, unless it is unused. A null configuration: opens a store that
   /// exists, whatever it is of.
   std::unique_ptr<Store> (*open)(const std::string& place, const StoreConfiguration* configuration);
   /// Without changing it, also while a server uses it.

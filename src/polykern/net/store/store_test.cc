@@ -291,7 +291,7 @@ TEST_P(DurableStores, SayHowAnotherConfigurationDiffers) {
   Open();  // nothing was changed
 }
 
-TEST_P(DurableStores, ThatNobodyHasUsedTakeAnotherConfiguration) {
+TEST_P(DurableStores, ThatAreUnusedTakeAnotherConfiguration) {
   StoreConfiguration other = kTestConfiguration;
   other["seed"] = "8";
   Open(other);

@@ -100,7 +100,7 @@ class ClientStream::Session final : public Loop::Member,
     }
   }
   void Received(std::string message) override {
-    if (!handler_->Received(message)) connection_->End({Kind::kFinished, "of no use"});
+    if (!handler_->Received(message)) connection_->End({Kind::kFinished, "not needed"});
   }
   void Sent() override { SendNext(); }
   void Broke(const std::string& why) override { connection_->End({Kind::kBroken, why}); }

@@ -35,7 +35,7 @@ class ClientStream {
   class Handler {
    public:
     virtual ~Handler() = default;
-    /// A message came. False: the connection is of no use, and ends.
+    /// A message arrived. False: the connection is not needed any longer, and ends.
     virtual bool Received(std::string_view bytes) = 0;
     /// The last call: the stream may be destroyed from now on.
     virtual void Ended(const Ending& ending) = 0;
@@ -46,7 +46,7 @@ class ClientStream {
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
 
-  /// Call it once; Ended will be called, whatever happens.
+  /// Call it once; Ended will be called in any case.
   void Begin(std::string hello);
   /// What waits to be sent is replaced; dropped before Begin and once the connection has ended.
   void Send(std::string bytes);

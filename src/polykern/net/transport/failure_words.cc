@@ -17,7 +17,7 @@ namespace {
 std::string ComplaintOf(int reason) {
   switch (reason) {
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-      return "it is of another authority";
+      return "it is from another authority";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
       return "it has expired, or a clock is wrong";
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
@@ -25,7 +25,7 @@ std::string ComplaintOf(int reason) {
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
-      return "it is not made for this, or is of another authority";
+      return "it is not made for this, or is from another authority";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
       return "there is none";
     default:
@@ -42,13 +42,13 @@ std::string WhyNotConnected(const boost::system::error_code& error) {
     return "no machine of this name is known; check the name, and this machine's name servers";
   }
   if (error == asio::connection_refused) {
-    return "nobody listens there; does it run, and is the port right?";
+    return "nothing listens there; is it running, and is the port right?";
   }
   if (error == asio::timed_out) {
-    return "nobody answers; check the address, and whether a firewall is between";
+    return "no answer; check the address, and any firewall in between";
   }
   if (error == asio::network_unreachable || error == asio::host_unreachable) {
-    return "there is no way to it from here; check this machine's network, and the address";
+    return "no route to it from here; check this machine's network, and the address";
   }
   if (error == asio::access_denied || error == asio::no_permission) {
     return "this machine does not allow it; check its firewall";
@@ -69,7 +69,7 @@ std::string WhyCut(int error) {
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ENETDOWN:
-      return "the network between is down";
+      return "the network in between is down";
     default:
       return "the connection failed (error " + std::to_string(error) + " of the system)";
   }
@@ -79,9 +79,9 @@ std::string WhyTlsFailed(unsigned long error, Side side) {
   const bool client = side == Side::kClient;
   const int reason = ERR_GET_REASON(error);
   if (const std::string complaint = ComplaintOf(reason); !complaint.empty()) {
-    return client ? "the server does not take this agent's certificate: " + complaint +
+    return client ? "the server does not accept this agent's certificate: " + complaint +
                         "; get one from the server's authority (polykern pki issue)"
-                  : "the client does not take the server's certificate: " + complaint;
+                  : "the client does not accept the server's certificate: " + complaint;
   }
   switch (reason) {
     case SSL_R_UNEXPECTED_EOF_WHILE_READING:
@@ -100,7 +100,7 @@ std::string WhyTlsFailed(unsigned long error, Side side) {
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "the two sides have no version or cipher of TLS in common; it must be 1.2 or later";
+      return "the two sides have no TLS version or cipher in common; TLS must be 1.2 or later";
     default:
       return "TLS failed (error " + std::to_string(reason) + " of OpenSSL)";
   }
@@ -113,7 +113,7 @@ std::string WhyNotTrusted(long verdict, Side side, const std::string& host) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return whose + " is not for " + host +
-             "; connect to a name that it is for, or make one that is: polykern pki init " +
+             "; connect to a name that it is for, or make one for this name: polykern pki init " +
              ShellSpelling("renew") + " " + ShellSpelling("server", host);
     case X509_V_ERR_INVALID_PURPOSE:
       return whose + " is made for another role";

@@ -8,8 +8,8 @@
 
 namespace polykern {
 
-/// What went wrong between two machines, in words of our own for whoever runs this one, and what to
-/// do about it. Any thread may call anything.
+/// What went wrong between two machines, in words of our own for the operator of this one, and what
+/// to do about it. Any thread may call anything.
 
 /// Why there is no connection.
 std::string WhyNotConnected(const boost::system::error_code& error);

@@ -24,7 +24,20 @@ TEST(WordsOfFailures, SayWhatToDoAboutAConnection) {
   EXPECT_THAT(WhyNotConnected(asio::network_unreachable), HasSubstr("this machine's network"));
   EXPECT_THAT(WhyNotConnected(asio::no_descriptors), HasSubstr("ulimit -n"));
   EXPECT_EQ(WhyCut(ECONNRESET), "the connection was cut");
-  EXPECT_EQ(WhyCut(EHOSTUNREACH), "the network between is down");
+  EXPECT_EQ(WhyCut(EHOSTUNREACH), "the network in between is down");
+}
+
+TEST(WordsOfFailures, SayWhatIsWrongAndWhatToDoOnOneLine) {
+  namespace asio = boost::asio::error;
+  const boost::system::error_code known[] = {asio::host_not_found,   asio::connection_refused,
+                                             asio::timed_out,        asio::network_unreachable,
+                                             asio::host_unreachable, asio::no_descriptors};
+  for (const boost::system::error_code& error : known) {
+    const std::string said = WhyNotConnected(error);
+    EXPECT_THAT(said, HasSubstr("; ")) << error.message();
+    EXPECT_FALSE(said.ends_with('.')) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
 }
 
 TEST(WordsOfFailures, AreNeverALibrarysOwn) {
@@ -51,10 +64,12 @@ TEST(WordsOfFailures, AreNeverALibrarysOwn) {
 
 TEST(WordsOfFailures, TellWhoseCertificateItIs) {
   const unsigned long alert = ERR_PACK(ERR_LIB_SSL, 0, SSL_R_TLSV1_ALERT_UNKNOWN_CA);
-  EXPECT_THAT(WhyTlsFailed(alert, Side::kClient),
-              StartsWith("the server does not take this agent's certificate: it is of another"));
-  EXPECT_THAT(WhyTlsFailed(alert, Side::kServer),
-              StartsWith("the client does not take the server's certificate: it is of another"));
+  EXPECT_THAT(
+      WhyTlsFailed(alert, Side::kClient),
+      StartsWith("the server does not accept this agent's certificate: it is from another"));
+  EXPECT_THAT(
+      WhyTlsFailed(alert, Side::kServer),
+      StartsWith("the client does not accept the server's certificate: it is from another"));
   EXPECT_THAT(WhyNotTrusted(X509_V_ERR_HOSTNAME_MISMATCH, Side::kClient, "a.example"),
               StartsWith("the server's certificate is not for a.example; "));
   EXPECT_EQ(WhyNotTrusted(X509_V_ERR_CERT_HAS_EXPIRED, Side::kServer, ""),

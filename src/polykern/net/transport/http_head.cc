@@ -66,7 +66,7 @@ template <bool kRequest>
 bool Take(std::string& bytes, http::parser<kRequest, http::empty_body>& parser) {
   const std::size_t end = bytes.find("\r\n\r\n");
   if (end == std::string::npos) {
-    if (bytes.size() > kLongestHead) throw Error("a head of HTTP that does not end");
+    if (bytes.size() > kLongestHead) throw Error("an HTTP header that does not end");
     return false;
   }
   parser.header_limit(kLongestHead);
@@ -173,7 +173,7 @@ std::string AcceptKey(const std::string& key) {
 std::string NewWebSocketKey() {
   std::array<unsigned char, 16> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw Error("there is no randomness");
+    throw Error("the system provides no random numbers");
   }
   return Base64(bytes.data(), bytes.size());
 }

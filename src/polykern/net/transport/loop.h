@@ -56,7 +56,7 @@ class Loop {
   void Add(std::shared_ptr<Member> member);
   void Remove(const Member& member) { members_.erase(&member); }
 
-  /// For whoever reads or writes right now.
+  /// For the connection that reads or writes right now.
   char* read_buffer() { return read_buffer_.data(); }
   char* write_buffer() { return write_buffer_.data(); }
 

@@ -71,7 +71,7 @@ int CheckRole(int good, X509_STORE_CTX* context) {
   return 0;
 }
 
-/// OpenSSL by itself awaits clients at one end and servers at the other, the `usual` role, and
+/// OpenSSL alone awaits clients at one end and servers at the other, the `usual` role, and
 /// knows no other.
 void Await(SSL_CTX* context, Role role, Role usual, int mode) {
   if (role != usual) {

@@ -100,7 +100,8 @@ TEST_F(TlsOf, AHelperHasAHostsNameThatIsChecked) {
   const TlsContext helper = MakeServerTls({certificate, key}, authority.certificate, Role::kServer);
   EXPECT_THAT(
       Meet(helper, MakeClientTls(End(Role::kServer), Role::kHelper)).caller_error,
-      HasSubstr("is not for localhost; connect to a name that it is for, or make one that is: "));
+      HasSubstr(
+          "is not for localhost; connect to a name that it is for, or make one for this name: "));
 }
 
 TEST_F(TlsOf, AnotherAuthorityIsRefusedInEveryRole) {

@@ -1,13 +1,9 @@
 #include "polykern/net/transport/web_socket.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <openssl/rand.h>
 #include <sys/socket.h>
 
 #include "polykern/core/error.h"
@@ -19,18 +15,11 @@ using Clock = Loop::Clock;
 using Kind = Ending::Kind;
 using TlsState = TlsSocket::State;
 
-constexpr std::size_t kFramesAtOnce = 64;  // allowed with each message and each tick
-constexpr std::size_t kIdleReads = 4096;   // of TLS's own records, or parts of them, in a tick
+constexpr std::size_t kIdleReads = 4096;  // of TLS's own records, or parts of them, in a tick
 constexpr int kUnsentBytes = 65536;
 constexpr std::size_t kClosingReads = 64;        // of what a peer sends that was told to go
 constexpr int kReadsAtOnce = 4;                  // before others have their turn
 constexpr std::chrono::seconds kClosingTime{2};  // for the other side to say it, too
-
-std::array<char, 4> NewMask() {
-  std::array<char, 4> mask{};
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(mask.data()), 4) != 1) mask = {1, 2, 3, 4};
-  return mask;
-}
 
 }  // namespace
 
@@ -93,8 +82,8 @@ void WebSocket::Read() {
     const Result result = tls_.Read(loop_.read_buffer(), Loop::kBufferBytes);
     if (result.state != TlsState::kDone) {
       if (result.state == TlsState::kNeedsRead && ++idle_reads_ > kIdleReads) {
-        Broke("much that is not a message");
-        Finish({Kind::kBroken, "much that is not a message"});
+        Broke("too much data without a message");
+        Finish({Kind::kBroken, "too much data without a message"});
         return;
       }
       WaitFor(result, read_needs_room_);
@@ -150,7 +139,7 @@ void WebSocket::Broke(const std::string& why) {
 void WebSocket::TakeHead(std::string_view bytes) {
   head_ += bytes;
   constexpr char kTlsHandshake = 0x16;
-  if (head_.starts_with(kTlsHandshake)) throw Error("TLS, where there are no certificates");
+  if (head_.starts_with(kTlsHandshake)) throw Error("TLS, but this server has no certificates");
   const auto head = side_ == Side::kServer ? TakeRequestHead(head_) : TakeAnswerHead(head_);
   if (!head) return;
   const std::string rest = std::exchange(head_, {});
@@ -258,88 +247,6 @@ void WebSocket::Finish(const Ending& ending) {
   loop_.Remove(*this);
 }
 
-/// Sends what there is to send, as far as there is room.
-void WebSocket::Flush() {
-  if (std::exchange(flushing_, true)) return;
-  const std::shared_ptr<WebSocket> self = shared_from_this();
-  while (state_ != State::kClosed && FlushOne()) {
-  }
-  flushing_ = false;
-}
-
-/// False: there is nothing more, or no room for it.
-bool WebSocket::FlushOne() {
-  const std::size_t body = out_body_ == nullptr ? 0 : out_body_->size();
-  const std::size_t size = out_head_.size() + body;
-  if (out_sent_ == size) {
-    if (!PickOutput()) {
-      if (finish_when_sent_) Finish(ending_);
-      return false;
-    }
-    moved_ = Clock::now();
-    return true;
-  }
-  // Head and body in one record.
-  char* const buffer = loop_.write_buffer();
-  const std::size_t of_head =
-      out_sent_ < out_head_.size() ? out_head_.copy(buffer, Loop::kBufferBytes, out_sent_) : 0;
-  const std::size_t begin = out_sent_ + of_head - out_head_.size();
-  const std::size_t of_body = std::min(body - begin, Loop::kBufferBytes - of_head);
-  if (of_body > 0) std::memcpy(buffer + of_head, out_body_->data() + begin, of_body);
-  const Result result = tls_.Write(buffer, of_head + of_body);
-  if (result.state != TlsState::kDone) {
-    bool room = true;
-    WaitFor(result, room);
-    return false;
-  }
-  out_sent_ += result.bytes;
-  moved_ = Clock::now();
-  if (out_sent_ < size) return true;
-  out_head_.clear();
-  out_body_.reset();
-  out_sent_ = 0;
-  if (std::exchange(out_is_message_, false)) {
-    sending_ = false;
-    frames_.Allow(kFramesAtOnce);
-    if (state_ == State::kOpen) handler_->Sent();
-  }
-  return true;
-}
-
-/// What is sent next; false: nothing.
-bool WebSocket::PickOutput() {
-  if (!raw_.empty()) {
-    out_head_ = std::exchange(raw_, {});
-  } else if (pong_) {
-    SetOutput(Opcode::kPong, *std::exchange(pong_, {}));
-  } else if (std::exchange(ping_due_, false)) {
-    SetOutput(Opcode::kPing, "");
-  } else if (message_ != nullptr) {
-    out_is_message_ = true;
-    const auto message = std::exchange(message_, nullptr);
-    if (side_ == Side::kClient) {
-      SetOutput(Opcode::kBinary, *message);
-    } else {
-      out_head_ = FrameHeader(Opcode::kBinary, message->size());
-      out_body_ = message;
-    }
-  } else if (close_) {
-    SetOutput(Opcode::kClose, ClosePayload(*std::exchange(close_, {})));
-  } else {
-    return false;
-  }
-  return true;
-}
-
-void WebSocket::SetOutput(Opcode opcode, std::string_view payload) {
-  if (side_ == Side::kClient) {
-    out_head_ = MaskedFrame(opcode, payload, NewMask());
-  } else {
-    out_head_ = FrameHeader(opcode, payload.size());
-    out_head_ += payload;
-  }
-}
-
 void WebSocket::WaitFor(Result result, bool& waits_to_write) {
   switch (result.state) {
     case TlsState::kNeedsRead:
@@ -398,7 +305,7 @@ void WebSocket::Tick(Clock::time_point now) {
   }
   const bool stuck = !out_head_.empty() || out_body_ != nullptr;
   if (stuck && now > moved_ + 2 * options_.keepalive) {
-    Finish({Kind::kLost, "the other side does not read"});
+    Finish({Kind::kLost, "the other side does not read its messages"});
   } else if (now > heard_ + 2 * options_.keepalive && asked_) {
     Finish({Kind::kLost, "the other side is silent"});
   } else if (now > heard_ + options_.keepalive && !asked_) {

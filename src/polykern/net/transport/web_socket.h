@@ -80,6 +80,9 @@ class WebSocket final : public Loop::Member, public std::enable_shared_from_this
   void Drop() override { Finish({Ending::Kind::kStopping, "this side stops"}); }
 
  private:
+  /// Allowed with each message and each tick.
+  static constexpr std::size_t kFramesAtOnce = 64;
+
   enum class State { kSecuring, kOpening, kOpen, kClosing, kClosed };
   using Result = TlsSocket::Result;
 

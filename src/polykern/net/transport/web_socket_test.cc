@@ -224,7 +224,7 @@ TEST_F(AWebSocket, EndsWhenItsPeerDoesNotRead) {
   Write(message);
   while (Write(Masked(Opcode::kPong, "")))
     std::this_thread::sleep_for(milliseconds(30));  // it is there
-  EXPECT_EQ(echo_->WaitForEnd().reason, "the other side does not read");
+  EXPECT_EQ(echo_->WaitForEnd().reason, "the other side does not read its messages");
 }
 
 TEST_F(AWebSocket, IsLostWhenItIsCut) {

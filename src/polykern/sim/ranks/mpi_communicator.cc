@@ -169,7 +169,8 @@ std::unique_ptr<Communicator> JoinByMpi() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (provided < MPI_THREAD_FUNNELED) {
-    throw Error("this MPI allows no threads beside it; install one that does, such as Open MPI");
+    throw Error(
+        "this MPI library does not support threads; install one that does, such as Open MPI");
   }
   return std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, true);
 }

@@ -1,0 +1,1 @@
+"""The compiled part of polykern's real federation. Use it through polykern: `polykern.Agent`, `polykern.Server`."""
