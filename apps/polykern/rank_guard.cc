@@ -1,14 +1,12 @@
 #include "rank_guard.h"
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <streambuf>
-#include <thread>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -74,14 +72,12 @@ void LetRankZeroSpeak(const Launch& launch) {
 }
 
 void FailTogether(const Launch& launch, Communicator* ranks, const std::string& what) {
-  if (launch.rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   std::cout.flush();
-  if (launch.rank == 0) {
-    Print(what);
-  } else if (ranks != nullptr) {
-    Print(RankName(launch) + ": " + what);
+  if (launch.rank == 0) Print(what);
+  if (ranks != nullptr && !ranks->PartTogether()) {
+    if (launch.rank != 0) Print(RankName(launch) + ": " + what);
+    ranks->Abort();
   }
-  if (ranks != nullptr) ranks->Abort();
   std::_Exit(1);
 }
 

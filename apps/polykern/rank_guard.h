@@ -19,8 +19,8 @@ void GuardRank(const Launch& launch, int argc, char** argv);
 /// Lets no other rank than 0 print to std::cout and std::cerr.
 void LetRankZeroSpeak(const Launch& launch);
 
-/// Says what went wrong and ends all ranks with exit code 1. A mistake that all ranks find is told
-/// by rank 0 alone: the others give it a second.
+/// Says what went wrong and ends all ranks with exit code 1. A mistake that all ranks find within a
+/// second is told by rank 0 alone.
 [[noreturn]] void FailTogether(const Launch& launch, Communicator* ranks, const std::string& what);
 
 }  // namespace polykern

@@ -12,7 +12,7 @@
 
 `simulate` runs a whole federation in one process. `algorithm.client()` and `algorithm.server()` are its two halves, to
 be driven step by step. `OnlineRegressor` learns one stream, as scikit-learn and River do. `Agent` and `Server` are the
-real federation over a network. docs/use/python.md has a page on each.
+real federation over a network. docs/use/python.md has a section on each.
 """
 
 from typing import TYPE_CHECKING, Any

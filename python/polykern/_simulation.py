@@ -30,7 +30,7 @@ def simulate(X: ArrayLike, Y: ArrayLike, algorithm: _core.Algorithm, seed: int =
     a second; what it raises ends the run. Other Python threads go on meanwhile. coverage, such as 0.9, is the part of the labels
     that is to be within an interval of each prediction. ahead: X[t] is known, and Y[t] predicted, ahead - 1 steps before step t,
     with the model of then, as `load(..., ahead=...)` makes them; Y[t] is learnt at step t. device="gpu": an NVIDIA GPU does the
-    work, with the same bits; an Error says so if there is none, or if it does not have the algorithm.
+    work, with the same bits; a ValueError says so if there is none, or if it does not have the algorithm.
 
     >>> import polykern as pk
     >>> fleet = pk.load("synthetic", clients=8, steps=50)

@@ -73,7 +73,7 @@ std::string ReadToken(const std::string& path) {
   return token;
 }
 
-/// Who keeps others waiting comes first, then who is there.
+/// Clients that let a deadline pass come first, then the other connected ones.
 int RankOf(const ClientView& client) {
   if (client.gone) return 3;
   if (!client.connected) return 2;

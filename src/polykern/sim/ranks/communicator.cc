@@ -21,6 +21,7 @@ class Alone final : public Communicator {
   std::vector<std::string> Gather(const std::string& text) override { return {text}; }
   void Broadcast(std::string&) override {}
   std::unique_ptr<Communicator> Split(std::size_t) override { return RunAlone(); }
+  bool PartTogether() override { return true; }
   void Abort() override { std::_Exit(1); }
 };
 

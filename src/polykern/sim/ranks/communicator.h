@@ -41,6 +41,9 @@ class Communicator {
   /// `groups` communicators of neighbouring ranks, equally many in each; this rank's. `groups`
   /// must divide size(). Must not outlive this.
   virtual std::unique_ptr<Communicator> Split(std::size_t groups) = 0;
+  /// For a rank that failed: whether all ranks call this within a second. They have then parted in
+  /// order, and each must exit; if not, Abort() ends those that still work.
+  virtual bool PartTogether() = 0;
   /// Ends all ranks, with exit code 1; the reason should have been told.
   [[noreturn]] virtual void Abort() = 0;
 

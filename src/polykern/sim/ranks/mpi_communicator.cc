@@ -1,8 +1,10 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <cassert>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 
 #include <mpi.h>
 
@@ -48,9 +50,11 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm_size(local, &number);
     MPI_Comm_free(&local);
     local_size_ = static_cast<std::size_t>(number);
+    if (world_) MPI_Comm_dup(mpi_, &parting_);
   }
   ~MpiCommunicator() override {
     if (world_) {
+      MPI_Comm_free(&parting_);
       MPI_Finalize();
     } else {
       MPI_Comm_free(&mpi_);
@@ -126,6 +130,20 @@ class MpiCommunicator final : public Communicator {
     return std::make_unique<MpiCommunicator>(group, false);
   }
 
+  bool PartTogether() override {
+    assert(world_);
+    MPI_Request all_are_here = MPI_REQUEST_NULL;
+    MPI_Ibarrier(parting_, &all_are_here);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    int done = 0;
+    while (!done && std::chrono::steady_clock::now() < end) {
+      MPI_Test(&all_are_here, &done, MPI_STATUS_IGNORE);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (done) MPI_Finalize();
+    return done;
+  }
+
   void Abort() override {
     MPI_Abort(MPI_COMM_WORLD, 1);
     std::_Exit(1);
@@ -156,6 +174,7 @@ class MpiCommunicator final : public Communicator {
 
   MPI_Comm mpi_;
   bool world_;
+  MPI_Comm parting_ = MPI_COMM_NULL;  // of its own: others may wait in a call on mpi_
   std::size_t rank_ = 0;
   std::size_t size_ = 0;
   std::size_t local_size_ = 0;

@@ -77,6 +77,7 @@ class ThreadRank final : public Communicator {
     });
     return std::make_unique<ThreadRank>(own, rank_ % together);
   }
+  bool PartTogether() override { return true; }
   void Abort() override { std::abort(); }
 
  private:
