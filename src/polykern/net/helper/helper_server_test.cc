@@ -2,161 +2,33 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <ctime>
-#include <filesystem>
+#include <cstdint>
 #include <future>
-#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
-#include <vector>
+#include <variant>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "polykern/io/file_size_limit_testing.h"
-#include "polykern/io/files.h"
-#include "polykern/io/folder_testing.h"
 #include "polykern/net/helper/helper_link.h"
+#include "polykern/net/helper/helper_log.h"
+#include "polykern/net/helper/helper_server_testing.h"
 #include "polykern/net/helper/helper_testing.h"
 #include "polykern/net/helper/helper_wire.h"
+#include "polykern/net/helper/release.h"
 #include "polykern/net/pki/authority.h"
-#include "polykern/net/transport/client_stream.h"
 
 namespace polykern {
 namespace {
 
-namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-using testing::AnyOf;
 using testing::HasSubstr;
-
-constexpr milliseconds kEver{60'000};
-const std::set<std::string> kClients = {"a", "b", "c"};
-
-/// A connection to a helper that says what it likes.
-class Caller final : private ClientStream::Handler {
- public:
-  explicit Caller(const ClientStreamOptions& options) : stream_(loop_, options, *this) {}
-  ~Caller() override {
-    stream_.Cancel();
-    End();
-  }
-
-  void Begin(const std::string& hello) { stream_.Begin(hello); }
-  void Send(const std::string& bytes) { stream_.Send(bytes); }
-  /// Nothing: the connection has ended.
-  std::optional<std::string> Next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kEver, [this] { return !received_.empty() || ending_; });
-    if (received_.empty()) return {};
-    std::string next = received_.front();
-    received_.erase(received_.begin());
-    return next;
-  }
-  Ending End() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kEver, [this] { return ending_.has_value(); })) return {};
-    return *ending_;
-  }
-
- private:
-  bool Received(std::string_view bytes) override {
-    const std::lock_guard lock(mutex_);
-    received_.emplace_back(bytes);
-    changed_.notify_all();
-    return true;
-  }
-  void Ended(const Ending& ending) override {
-    const std::lock_guard lock(mutex_);
-    ending_ = ending;
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> received_;
-  std::optional<Ending> ending_;
-  Loop loop_{milliseconds(5)};
-  ClientStream stream_;
-};
-
-/// An authority, its helper, and clients with mask keys that it has certified.
-class AHelper : public testing::Test {
- protected:
-  AHelper() {
-    InitAuthority(pki, {.hosts = {"127.0.0.1"}});
-    IssueHelper(pki, kTestHelper, {.hosts = {"127.0.0.1"}});
-    options.listen = "127.0.0.1:0";
-    options.certificates = pki + "/helpers/" + kTestHelper;
-    options.log = folder.At("helper.db");
-    options.rules.clients = kClients;
-    link_options.certificates = pki;
-    link_options.federation = kTestFederation;
-    link_options.most_numbers = 5000;
-    link_options.first_wait = milliseconds(2);
-    link_options.longest_wait = milliseconds(20);
-  }
-
-  /// A second time it has the same address and the same log.
-  void Start() {
-    helper.emplace(options, [this](const std::string& event, const std::string& detail) {
-      const std::lock_guard lock(mutex);
-      told.push_back(event + ": " + detail);
-    });
-    options.listen = helper->address();
-    link_options.helper = helper->address();
-  }
-  std::string Told() {
-    const std::lock_guard lock(mutex);
-    std::string all;
-    for (const std::string& line : told) all += line + "\n";
-    return all;
-  }
-  /// The clients mask for the helper that answers; the link knows their keys.
-  void Meet(HelperLink& link) {
-    const auto greeting = link.WaitForHelper(kEver);
-    ASSERT_TRUE(greeting) << link.trouble();
-    EXPECT_EQ(greeting->name, kTestHelper);
-    if (!clients) clients.emplace(kClients, greeting->key.key);
-    for (const std::string& name : kClients) link.AddKey(name, KeyOf(name));
-  }
-  /// Signed by the client's certificate, if there are any.
-  SignedMaskKey KeyOf(const std::string& name) {
-    SignedMaskKey key;
-    key.key = clients->KeysOf(name).open;
-    if (options.insecure) return key;
-    return Certify(name);
-  }
-  /// Its own certificate and mask key, which the masking client then uses.
-  SignedMaskKey Certify(const std::string& name) {
-    const std::string place = pki + "/clients/" + name;
-    if (!fs::exists(place)) IssueClient(pki, name, {});
-    const ClientIdentity own = ReadClientIdentity(place, std::time(nullptr));
-    clients->Use(name, own.mask_key);
-    return SignMaskKey(own);
-  }
-  ReleaseRequest Good(std::uint64_t number, std::uint64_t numbers = 20) {
-    ReleaseRequest request = TestRequest(number, 0, numbers);
-    clients->Clear();
-    for (const std::string& name : kClients) clients->Send(name, number, 10 * numbers, request);
-    return request;
-  }
-  ClientStreamOptions Calling() const {
-    return {.server = helper->address(), .target = kHelperTarget};
-  }
-
-  TestFolder folder;
-  const std::string pki = folder.At("pki");
-  HelperServerOptions options;
-  HelperLinkOptions link_options;
-  std::optional<MaskingClients> clients;
-  std::mutex mutex;
-  std::vector<std::string> told;
-  std::optional<HelperServer> helper;
-};
 
 TEST_F(AHelper, UnmasksSumsForItsServer) {
   Start();
@@ -306,155 +178,6 @@ TEST_F(AHelper, IsWaitedForNoLongerThanAsked) {
   stop.request_stop();
   EXPECT_EQ(link.Ask(TestRequest(0), kEver, stop.get_token()).kind, HelperReply::Kind::kLater);
   EXPECT_FALSE(link.WaitForHelper(kEver, stop.get_token()));
-}
-
-TEST_F(AHelper, TellsAServerOfAnotherFederationOrOlderEpoch) {
-  Start();
-  link_options.epoch = 3;
-  {
-    HelperLink link(link_options);
-    Meet(link);
-    ReleaseRequest request = TestRequest(0, 0, 20, 3);
-    for (const std::string& name : kClients) clients->Send(name, 0, 50, request);
-    ASSERT_EQ(link.Ask(request, kEver).kind, HelperReply::Kind::kAnswered);
-  }
-  const auto trouble = [this] {
-    HelperLink link(link_options);
-    while (link.trouble().find("away") == std::string::npos) std::this_thread::yield();
-    return link.trouble();
-  };
-  link_options.epoch = 2;
-  EXPECT_THAT(trouble(), HasSubstr("epoch 2 is over"));
-  link_options.epoch = 3;
-  link_options.federation = "another";
-  EXPECT_THAT(trouble(), HasSubstr("belongs to another federation"));
-  link_options.federation = kTestFederation;
-  HelperLink link(link_options);
-  EXPECT_EQ(link.WaitForHelper(kEver)->releases, 1U);
-}
-
-/// Everybody else of the federation has a certificate, too.
-TEST_F(AHelper, LetsNobodyInButTheServer) {
-  Start();
-  IssueClient(pki, "a", {});
-  const std::string authority = ReadWholeFile(pki + "/ca.crt");
-  for (const std::string& own :
-       {pki + "/clients/a/client", pki + "/helpers/" + kTestHelper + "/helper"}) {
-    ClientStreamOptions calling = Calling();
-    calling.tls = MakeClientTls({.authority = authority,
-                                 .certificate = ReadWholeFile(own + ".crt"),
-                                 .key = ReadWholeFile(own + ".key")},
-                                Role::kHelper);
-    Caller caller(calling);
-    caller.Begin(Encode(HelperHello{.federation = kTestFederation}));
-    EXPECT_FALSE(caller.Next()) << own;
-  }
-  Caller plain(Calling());  // nor without TLS
-  plain.Begin(Encode(HelperHello{.federation = kTestFederation}));
-  EXPECT_FALSE(plain.Next());
-}
-
-/// A server's certificate, or a client's, does not pass for a helper's.
-TEST_F(AHelper, IsNotPlayedByOthers) {
-  IssueClient(pki, "a", {});
-  fs::copy_file(pki + "/ca.crl", pki + "/clients/a/ca.crl");
-  const std::string posing = folder.At("posing");
-  fs::create_directory(posing);
-  for (const char* name : {"ca.crt", "ca.crl"}) {
-    fs::copy_file(pki + "/" + name, posing + "/" + name);
-  }
-  fs::copy_file(options.certificates + "/mask.key", posing + "/mask.key");
-  fs::copy_file(pki + "/server.crt", posing + "/helper.crt");
-  fs::copy_file(pki + "/server.key", posing + "/helper.key");
-  options.certificates = posing;
-  try {
-    Start();
-  } catch (const Error& error) {  // it is noticed before anybody asks
-    EXPECT_THAT(error.what(), HasSubstr("helper"));
-    return;
-  }
-  HelperLink link(link_options);
-  EXPECT_FALSE(link.WaitForHelper(milliseconds(200)));
-  EXPECT_THAT(link.trouble(), HasSubstr("certificate"));
-}
-
-TEST_F(AHelper, IsOfNoUseOnceItIsRevoked) {
-  Start();
-  RevokeClient(pki, kTestHelper);
-  HelperLink link(link_options);
-  EXPECT_FALSE(link.WaitForHelper(milliseconds(100)));
-  while (link.trouble().find("away") == std::string::npos) std::this_thread::yield();
-  EXPECT_THAT(link.trouble(), HasSubstr("revoked"));
-}
-
-TEST_F(AHelper, EndsConnectionsThatBreakTheRules) {
-  options.insecure = true;
-  Start();
-  const std::string hello = Encode(HelperHello{.federation = kTestFederation});
-  const auto ending = [&](const std::string& first, const std::string& second) {
-    Caller caller(Calling());
-    caller.Begin(first);
-    if (!second.empty() && caller.Next()) caller.Send(second);
-    return caller.End();
-  };
-  EXPECT_THAT(ending("garbage \xff\xff", "").reason, HasSubstr("not a valid message"));
-  EXPECT_THAT(ending(hello, std::string(1000, '\x93')).reason, HasSubstr("not a valid message"));
-  EXPECT_THAT(ending(hello, hello).reason, HasSubstr("second hello"));
-  HelperQuestion early{.id = 1, .release = TestRequest(0)};
-  EXPECT_THAT(ending(Encode(early), "").reason, HasSubstr("before the hello"));
-  EXPECT_THAT(ending(Encode(HelperKeys{.id = 1}), "").reason, HasSubstr("before the hello"));
-  // It may still be writing when the connection ends.
-  EXPECT_THAT(ending(hello, std::string(LongestToHelper(kClients.size()) + 1, 'x')).reason,
-              testing::AnyOf(HasSubstr("a message of more than"), HasSubstr("connection was cut")));
-  const Ending old = ending(Encode(HelperHello{.version = 9, .federation = kTestFederation}), "");
-  EXPECT_EQ(old.kind, Ending::Kind::kVersion);
-  EXPECT_THAT(old.reason, HasSubstr("update the older one"));
-  ClientStreamOptions wrong = Calling();
-  wrong.target = kJoinTarget;  // an agent that was given the helper's address
-  Caller agent(wrong);
-  agent.Begin(hello);
-  EXPECT_EQ(agent.End().kind, Ending::Kind::kNotOurs);
-  HelperLink link(link_options);  // nobody else has suffered
-  link_options.insecure = true;
-  HelperLink good(link_options);
-  EXPECT_TRUE(good.WaitForHelper(kEver));
-}
-
-TEST_F(AHelper, HasRoomForFewConnections) {
-  options.insecure = true;
-  options.hello_time = milliseconds(100);
-  Start();
-  std::vector<std::unique_ptr<Caller>> callers;
-  for (int n = 0; n < 6; ++n) {
-    callers.push_back(std::make_unique<Caller>(Calling()));
-    callers.back()->Begin(Encode(HelperHello{.federation = kTestFederation}));
-    ASSERT_TRUE(callers.back()->Next());
-  }
-  EXPECT_FALSE(callers[0]->Next());  // the oldest made way
-  EXPECT_FALSE(callers[1]->Next());
-  HelperQuestion question{.id = 77, .release = TestRequest(0)};
-  callers[5]->Send(Encode(question));
-  EXPECT_TRUE(callers[5]->Next());
-}
-
-TEST_F(AHelper, WorksWithoutCertificatesOnTheLoopback) {
-  options.insecure = true;
-  link_options.insecure = true;
-  Start();
-  ReleaseRequest second;
-  {
-    HelperLink link(link_options);
-    Meet(link);
-    EXPECT_EQ(clients->Unmasked(link.Ask(Good(0), kEver)), clients->plain);
-    second = Good(1);
-  }
-  helper.reset();
-  Start();  // its mask key is the same
-  HelperLink link(link_options);
-  EXPECT_EQ(clients->Unmasked(link.Ask(second, kEver)), clients->plain);
-  options.listen = "0.0.0.0:0";
-  options.log = folder.At("other.db");
-  EXPECT_THAT(MessageOf([&] { HelperServer(options, nullptr); }), HasSubstr("loopback only"));
 }
 
 TEST_F(AHelper, PutsReleasesOffWhileItsDiskIsFull) {
