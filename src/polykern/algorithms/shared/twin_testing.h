@@ -33,6 +33,7 @@ inline constexpr std::size_t kFeatures = 5;
 inline constexpr std::size_t kWidth = 2 * kFeatures;
 inline constexpr std::uint64_t kSeed = 17;
 inline constexpr Problem kProblem = {kDimension, 150, kSeed};
+inline constexpr Problem kShort = {kDimension, 60, kSeed};
 inline constexpr Problem kEndless = {kDimension, 0, kSeed};
 inline constexpr LossKind kLosses[] = {LossKind::kSquared, LossKind::kHuber, LossKind::kLogistic};
 
