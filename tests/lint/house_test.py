@@ -1,5 +1,5 @@
-"""Rules of the house that a reader should not have to check: no include cycles inside a folder, short functions,
-enough tests, and public headers that need nothing but public headers."""
+"""Rules of the house that a reader should not have to check: no include cycles inside a folder, short functions
+and files, enough tests, and public headers that need nothing but public headers."""
 
 import pathlib
 import re
@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src/polykern"
 FOLDERS = sorted(path.parent.name for path in SOURCES.glob("*/CMakeLists.txt"))
 MOST_LINES = 60
+MOST_LINES_OF_A_FILE = 400
 
 
 def sources(folder):
@@ -128,6 +129,26 @@ def test_no_function_is_long():
                 if lines > MOST_LINES and not re.search(r"\b(Add\w*(Command|Options)|Bind\w*)\(", head):
                     long.append(f"{path.relative_to(ROOT)}:{first}: {lines} lines")
     assert not long, "\n".join(long)
+
+
+# Files that are longer, and why.
+LONG_FILES = {
+    "src/polykern/algorithms/options.h": "one declaration of every option",
+    "src/polykern/algorithms/registry.cc": "one table of all algorithms",
+}
+
+
+def test_long_files_have_a_reason():
+    long, seen = {}, 0
+    for folder in ("src", "apps", "python", "tests", "web/src", "bench"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in (".h", ".cc", ".cu", ".py", ".js", ".mjs", ".ts"):
+                continue
+            seen += 1
+            if (lines := path.read_text().count("\n")) > MOST_LINES_OF_A_FILE:
+                long[str(path.relative_to(ROOT))] = lines
+    assert seen > 1000
+    assert long.keys() == LONG_FILES.keys(), long
 
 
 def lines_of(paths):
