@@ -172,14 +172,35 @@ std::string ResultTable(const std::vector<RowResult>& results, bool ranks) {
   return FormatTable(header, rows);
 }
 
-void ReportDivergence(const std::vector<RowResult>& results) {
+/// What is wrong with a run that diverged; empty if none did.
+std::string DescribeDivergence(const std::vector<RowResult>& results) {
   for (const RowResult& r : results) {
     if (!r.divergence) continue;
-    throw Error(DescribeRow(r, results) + " diverged at step " +
-                std::to_string(r.divergence->step + 1) + " of repetition " +
-                std::to_string(r.divergence->repetition + 1) +
-                ": lower --learning-rate, or raise --kernels-per-upload or --clients");
+    return DescribeRow(r, results) + " diverged at step " + std::to_string(r.divergence->step + 1) +
+           " of repetition " + std::to_string(r.divergence->repetition + 1) +
+           ": lower --learning-rate, or raise --kernels-per-upload or --clients";
   }
+  return {};
+}
+
+/// Writes the report and the predictions, and prints what was found.
+void Present(const RunOptions& options, const Source& source, const std::vector<RowResult>& results,
+             const std::string& json, PredictionsFile* predictions, std::size_t ranks) {
+  const bool reported =
+      !options.out.empty() && !options.no_report && WriteReport({{options.out, json}}, options.out);
+  if (predictions != nullptr) predictions->Write(*source.stream, results);
+  if (options.format == "json") {
+    std::cout << json;
+  } else {
+    std::cout << DescribeSource(source, options, ranks) << '\n'
+              << ResultTable(results, ranks > 1) << '\n'
+              << RunRemarks(results, source, options.source);
+    if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
+    if (predictions != nullptr) std::cout << "Written: " << options.predictions << "\n";
+    if (reported) std::cout << "Report: " << options.out << "/report.html\n";
+  }
+  std::cout.flush();
+  if (!std::cout) throw Error("standard output cannot be written to; its results are lost");
 }
 
 void Execute(const RunOptions& options, Communicator& ranks) {
@@ -215,34 +236,24 @@ void Execute(const RunOptions& options, Communicator& ranks) {
     const ProgressBar bar(progress, source.name, several && speaks);
     results = RunExperiment(*source.stream, rows, options.experiment, progress, host);
   }
-  if (!speaks) return;
-  if (progress.kept > 0) {
-    std::cerr << "polykern: " << progress.kept << " of "
-              << Count(rows.size() * options.experiment.repetitions, "repetition")
-              << " already finished; reused\n";
+  std::string diverged;
+  if (speaks) {
+    if (progress.kept > 0) {
+      std::cerr << "polykern: " << progress.kept << " of "
+                << Count(rows.size() * options.experiment.repetitions, "repetition")
+                << " already finished; reused\n";
+    }
+    const std::string json =
+        ResultJson(source, options.source, options.experiment, results, options.command);
+    if (!options.out.empty()) {
+      WriteResultFile(options.out, "result.json", json, Durable::kYes);
+      ForgetKept(rows, options.experiment, host);
+    }
+    Present(options, source, results, json, predictions.get(), ranks.size());
+    diverged = DescribeDivergence(results);
   }
-  const std::string json =
-      ResultJson(source, options.source, options.experiment, results, options.command);
-  bool reported = false;
-  if (!options.out.empty()) {
-    WriteResultFile(options.out, "result.json", json, Durable::kYes);
-    ForgetKept(rows, options.experiment, host);
-    reported = !options.no_report && WriteReport({{options.out, json}}, options.out);
-  }
-  if (predictions != nullptr) predictions->Write(*source.stream, results);
-  if (options.format == "json") {
-    std::cout << json;
-  } else {
-    std::cout << DescribeSource(source, options, ranks.size()) << '\n'
-              << ResultTable(results, several) << '\n'
-              << RunRemarks(results, source, options.source);
-    if (!options.out.empty()) std::cout << "Written: " << options.out << "/result.json\n";
-    if (predictions != nullptr) std::cout << "Written: " << options.predictions << "\n";
-    if (reported) std::cout << "Report: " << options.out << "/report.html\n";
-  }
-  std::cout.flush();
-  if (!std::cout) throw Error("standard output cannot be written to; its results are lost");
-  ReportDivergence(results);
+  ranks.Broadcast(diverged);  // they fail together: see FailTogether
+  if (!diverged.empty()) throw Error(diverged);
 }
 
 }  // namespace
