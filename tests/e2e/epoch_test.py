@@ -3,18 +3,10 @@
 import shutil
 import signal
 import subprocess
-import time
 
 from federation import CLIENTS, POLYKERN, kill
 from masked_test import Helper, serve
 from pairwise_test import PAIRWISE
-
-
-def until(holds, seconds=60):
-    end = time.time() + seconds
-    while not holds():
-        assert time.time() < end
-        time.sleep(0.02)
 
 
 def stop(process):
@@ -33,11 +25,11 @@ def test_a_helper_whose_file_was_put_back_works_on_in_a_new_epoch(federation):
     serve(f, helper)
     for k in range(CLIENTS):
         f.join(k, "--masked")
-    until(lambda: f.reached(12))
+    f.until(lambda: f.reached(12))
     stop(helper.process)
     shutil.copy(f.folder / "helper.db", f.folder / "backup.db")
     helper.start()
-    until(lambda: f.reached(40))
+    f.until(lambda: f.reached(40))
     refused = subprocess.run([POLYKERN, "store", "epoch", "store.db"], cwd=f.folder, capture_output=True, text=True)
     assert refused.returncode == 1 and "store.db" in refused.stderr, refused.stderr  # its server runs
     stop(helper.process)
@@ -45,7 +37,7 @@ def test_a_helper_whose_file_was_put_back_works_on_in_a_new_epoch(federation):
         file.unlink()
     shutil.copy(f.folder / "backup.db", f.folder / "helper.db")
     helper.start()
-    until(lambda: "start a new epoch" in log_of(f, "server"))
+    f.until(lambda: "start a new epoch" in log_of(f, "server"))
     stop(f.server)
     begun = subprocess.run([POLYKERN, "store", "epoch", "store.db"], cwd=f.folder, capture_output=True, text=True, check=True)
     assert begun.stdout.startswith("epoch      2 begins"), begun.stdout
@@ -62,7 +54,7 @@ def test_pairs_continue_in_a_new_epoch_without_the_state_that_was_lost(federatio
     f.serve(*PAIRWISE)
     for k in range(3):
         f.join(k)
-    until(lambda: f.reached(60))
+    f.until(lambda: f.reached(60))
     kill(f.agents[0])
     (f.folder / "0.state").unlink()
     stop(f.server)

@@ -124,6 +124,12 @@ class Federation:
             code = agent.wait(max(1, end - time.time()))
             assert code == 0, (self.folder / f"agent-{k}.log").read_text()
 
+    def until(self, holds, seconds=60):
+        end = time.time() + seconds
+        while not holds():
+            assert time.time() < end, "".join(p.read_text() for p in sorted(self.folder.glob("*.log")))
+            time.sleep(0.01)
+
     def step(self, store="store.db"):
         shown = subprocess.run([POLYKERN, "store", "show", store, "--format", "json"],
                                cwd=self.folder, capture_output=True, text=True)

@@ -44,13 +44,6 @@ def written(f, k):
     (f.folder / f"{k}.csv").write_text("\n".join(lines) + "\n")
 
 
-def until(holds, f):
-    end = time.time() + 60
-    while not holds():
-        assert time.time() < end, "".join(p.read_text() for p in sorted(f.folder.glob("*.log")))
-        time.sleep(0.01)
-
-
 def told(f, name):
     return len(re.findall(rf"{name}\b.*ranges.*told", (f.folder / "server.log").read_text()))
 
@@ -84,12 +77,12 @@ def test_ranges_that_were_learnt_give_the_bits_of_declared_ones_whichever_proces
         written(f, k)
     f.join(0)
     f.join(1)
-    until(lambda: told(f, NAMES[0]) == 1 and told(f, NAMES[1]) == 1, f)
+    f.until(lambda: told(f, NAMES[0]) == 1 and told(f, NAMES[1]) == 1)
     assert configuration(f)["learn_ranges"] == str(FIRST)
     kill(f.server)
     sees = serve(f)  # the store knows the rest
     assert "least and greatest" in sees
-    until(lambda: told(f, NAMES[0]) == 2 and told(f, NAMES[1]) == 2, f)  # it had forgotten
+    f.until(lambda: told(f, NAMES[0]) == 2 and told(f, NAMES[1]) == 2)  # it had forgotten
     kill(f.agents[0])
     assert (f.folder / "0.out").read_text() == ""
     f.join(0)
@@ -135,7 +128,7 @@ def test_beside_a_stream_predictions_are_null_until_ranges_are_known(federation)
         return json.loads(agent.stdout.readline())
 
     assert [ask(i) for i in range(3)] == [{"id": i, "prediction": None, "step": 0} for i in range(3)]
-    until(lambda: "learn_ranges" not in configuration(f), f)
+    f.until(lambda: "learn_ranges" not in configuration(f))
     assert configuration(f)["target"] == "-2:22 power"
     lines = 4
     while ask(lines - 1)["prediction"] is None:  # the agent has not heard of it yet
@@ -161,7 +154,7 @@ def test_ranges_that_cannot_be_are_refused_and_change_nothing(federation, raw, v
     good = raw(f)
     good.read()
     good.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 1])))
-    until(lambda: told(f, NAMES[0]) == 1, f)
+    f.until(lambda: told(f, NAMES[0]) == 1)
     other = raw(f)
     assert other.read().welcome.has_ranges
     other.send(v1.ClientMessage(ranges=v1.Ranges(least=[0, 0, 0], greatest=[1, 1, 9])))

@@ -275,7 +275,6 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     std::condition_variable_any wait;
     auto checked = Now();
     std::uint64_t told = 0;
-    bool told_starved = false;
     for (;;) {
       std::unique_lock lock(mutex);
       if (wait.wait_for(lock, stop, kLook, [] { return false; }) || stop.stop_requested()) return;
@@ -287,8 +286,6 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
         if (call->who.valid_until < std::time(nullptr)) PutOut(*call, now);
       }
       TellOfTheDoor(told);
-      const bool starved = IsStarved();
-      if (!std::exchange(told_starved, starved) && starved) rounds_.Tell("starved", trouble());
       if (admission_ && (admission_->Refresh() || now - checked >= kCheckEverybody)) {
         checked = now;
         Recheck(now);
