@@ -21,11 +21,8 @@ std::vector<const CLI::App*> FindCommands(const CLI::App& program,
 }
 
 std::string CommandNames(const CLI::App& command) {
-  std::string names;
-  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; })) {
-    names += (names.empty() ? "" : ", ") + inner->get_name();
-  }
-  return names;
+  return Joined(command.get_subcommands([](const CLI::App*) { return true; }), ", ",
+                &CLI::App::get_name);
 }
 
 bool HasOneCommand(const CLI::App& program) {

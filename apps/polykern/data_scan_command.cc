@@ -3,6 +3,7 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,6 @@ std::string Exact(double value) {
   return {text.data(), end};
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
 /// The command line divides lists at commas, so a name with one cannot be part of a list.
 void CheckCommas(const SourceOptions& options) {
   for (const auto* list :
@@ -80,10 +75,8 @@ std::string Values(const ColumnSummary& column) {
                ? Exact(column.range.low)
                : Exact(column.range.low) + " to " + Exact(column.range.high);
   }
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kMostShown, column.values.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + Quoted(column.values[i]);
-  }
+  const std::size_t shown = std::min(kMostShown, column.values.size());
+  std::string text = Joined(std::span(column.values).first(shown), ", ", Quoted);
   if (column.values.size() > kMostShown) {
     text += ", .. (" + std::string(column.more_values ? "more than " : "") +
             std::to_string(column.values.size()) + " values)";
@@ -119,7 +112,7 @@ Json AsJson(const Scan& scan) {
 /// Of many files the first and the last.
 std::string FileNames(const std::vector<std::string>& paths) {
   constexpr std::size_t kAll = 3;
-  if (paths.size() <= kAll) return Joined(paths) + ": ";
+  if (paths.size() <= kAll) return Joined(paths, ",") + ": ";
   return paths.front() + " to " + paths.back() + ": " + Count(paths.size(), "file") + ", ";
 }
 

@@ -141,10 +141,7 @@ std::string HelpOf(const OptionDeclaration& option) {
 }
 
 std::string TypeOf(const OptionDeclaration& option) {
-  std::string choices;
-  for (const std::string& choice : OptionChoices(option)) {
-    choices += (choices.empty() ? "" : "|") + choice;
-  }
+  const std::string choices = Joined(OptionChoices(option), "|");
   if (!choices.empty()) return "TEXT:{" + choices + "}";
   const bool whole =
       std::holds_alternative<std::size_t AlgorithmOptions::*>(option.field) ||
@@ -198,11 +195,7 @@ void AddAlgorithmOptions(CLI::App& command, Sweep& sweep) {
     const auto set = [&sweep, &option](const std::string& text) { sweep.Set(option, text); };
     if (AddFlag(command, option, set)) continue;
     // In one word, in several, or with the option said again.
-    const auto join = [set](const std::vector<std::string>& words) {
-      std::string text;
-      for (const std::string& word : words) text += (&word == &words.front() ? "" : ",") + word;
-      set(text);
-    };
+    const auto join = [set](const std::vector<std::string>& words) { set(Joined(words, ",")); };
     CLI::Option* added = IsNumber(option) ? command.add_option_function<std::vector<std::string>>(
                                                 SpellingsOf(option), join, HelpOf(option))
                                           : command.add_option_function<std::string>(

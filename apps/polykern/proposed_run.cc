@@ -58,19 +58,13 @@ std::vector<Given> GivenOf(const SourceOptions& options, bool all_ranges) {
   return given;
 }
 
-std::string JoinedValues(const std::vector<std::string>& values) {
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
-  return text;
-}
-
 /// "--range a=0:1,b=0:2": as often as the lines need.
 std::vector<std::string> OptionWords(const Given& given) {
   std::vector<std::string> words;
   std::vector<std::string> some;
   std::size_t width = 0;
   const auto finish = [&] {
-    words.push_back("--" + given.first + " " + ShellWord(JoinedValues(some)));
+    words.push_back("--" + given.first + " " + ShellWord(Joined(some, ",")));
     some.clear();
     width = given.first.size() + 8;
   };
@@ -108,7 +102,7 @@ std::string TomlText(const std::string& text) {
 std::string OneLine(const SourceOptions& options) {
   std::string text = "polykern run";
   for (const Given& given : GivenOf(options, false)) {
-    text += " --" + given.first + " " + ShellWord(JoinedValues(given.second));
+    text += " --" + given.first + " " + ShellWord(Joined(given.second, ","));
   }
   return text;
 }

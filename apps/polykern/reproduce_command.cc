@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "polykern/core/text.h"
 #include "polykern/gpu/gpu.h"
 #include "polykern/paper/published_figures.h"
 #include "polykern/paper/reproduction.h"
@@ -67,8 +68,7 @@ void Execute(const ReproduceOptions& options, Communicator& ranks) {
   const auto device = OpenDevice(options.device, ranks.rank());
   const FoundPaperData data = FindPaperData(options.data, options.data_dir);
   if (!data.absent.empty()) {
-    std::string absent;
-    for (const std::string& name : data.absent) absent += (absent.empty() ? "" : " ") + name;
+    const std::string absent = Joined(data.absent, " ");
     std::cerr << "polykern: skipped, files missing: " << absent
               << "; get them with: " << GetCommand(absent, options.data_dir) << '\n';
   }

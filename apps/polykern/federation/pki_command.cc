@@ -35,12 +35,6 @@ struct PkiOptions {
   IssueOptions issue;
 };
 
-std::string Listed(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 void Init(const PkiOptions& options) {
   const CertificateFacts server = InitAuthority(options.folder, options.init);
   const AuthorityPaths paths(options.folder);
@@ -49,7 +43,7 @@ void Init(const PkiOptions& options) {
               << " (keep it secret, and keep a copy)\n";
   }
   std::cout << "server     " << paths.server_certificate << ", " << paths.server_key << " for "
-            << Listed(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
+            << Joined(server.hosts) << "; expires " << DateText(server.valid.until) << '\n';
   if (!options.init.renew) {
     std::cout << "next       polykern pki issue NAME"
               << (options.folder == "pki" ? "" : " --dir " + ShellWord(options.folder)) << '\n';
@@ -78,7 +72,7 @@ std::vector<std::string> NamesToIssue(const PkiOptions& options) {
     constexpr std::size_t kShown = 5;
     const std::size_t more = known.size() - std::min(known.size(), kShown);
     known.resize(known.size() - more);
-    throw Error("valid certificates already exist for " + Listed(known) +
+    throw Error("valid certificates already exist for " + Joined(known) +
                 (more > 0 ? " and " + std::to_string(more) + " more" : "") +
                 "; leave them out (--skip-issued), or make further ones (--renew)");
   }
@@ -123,7 +117,7 @@ void Helper(const PkiOptions& options) {
   const std::vector<std::string> hosts =
       options.issue.hosts.empty() ? LocalHosts() : options.issue.hosts;
   std::cout << "helper     " << issued.name << ", serial " << issued.serial << ", for "
-            << Listed(hosts) << "; expires " << DateText(issued.expires) << "\nfolder     "
+            << Joined(hosts) << "; expires " << DateText(issued.expires) << "\nfolder     "
             << folder
             << " (give it to the operator of the helper, who should not "
                "be the server's; helper.key and mask.key are its secrets)\n";
@@ -179,7 +173,7 @@ std::string AsTable(const char* whose, const std::vector<IssuedCertificate>& cer
 
 void ListAsText(const AuthorityContents& all, std::int64_t now) {
   std::cout << all.authority.name << ", expires " << DateText(all.authority.valid.until)
-            << "\nserver " << Listed(all.server.hosts) << ", expires "
+            << "\nserver " << Joined(all.server.hosts) << ", expires "
             << DateText(all.server.valid.until) << "\n\n";
   std::cout << (all.clients.empty() ? "No client yet.\n" : AsTable("client", all.clients, now));
   if (!all.helpers.empty()) std::cout << '\n' << AsTable("helper", all.helpers, now);

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "polykern/algorithms/registry.h"
+#include "polykern/core/text.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/exported_model.h"
 #include "polykern/results/text_table.h"
@@ -60,8 +61,7 @@ void Watch::Look(const RoundsStatus& status, ServerLog& log) {
     return;
   }
   told_ = true;
-  std::string names;
-  for (const std::string& name : status.missing) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = Joined(status.missing);
   log.Event("", "waiting",
             (status.learns_ranges ? "for ranges: there are "
                                   : "step " + std::to_string(status.step) + " has ") +

@@ -30,6 +30,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/normal_equations.h"
 #include "polykern/core/random.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -283,9 +284,7 @@ const Entry& Find(std::string_view name) {
   for (const Entry& entry : kEntries) {
     if (entry.traits.name == name) return entry;
   }
-  std::string known;
-  for (const auto candidate : kNames) known += (known.empty() ? "" : ", ") + std::string(candidate);
-  throw Error("unknown algorithm '" + std::string(name) + "'; there are: " + known);
+  throw Error("unknown algorithm '" + std::string(name) + "'; there are: " + Joined(kNames));
 }
 
 std::size_t LocalMemory(const Entry& entry, const AlgorithmOptions& options) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -70,9 +71,7 @@ std::vector<Kernel> MakeDictionary(std::string_view name, std::size_t count) {
     }
     return kernels;
   }
-  std::string known;
-  for (const auto candidate : kNames) known += (known.empty() ? "" : ", ") + std::string(candidate);
-  throw Error("unknown dictionary '" + std::string(name) + "'; there are: " + known);
+  throw Error("unknown dictionary '" + std::string(name) + "'; there are: " + Joined(kNames));
 }
 
 std::string KernelText(const Kernel& kernel) {

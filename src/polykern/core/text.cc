@@ -18,6 +18,12 @@ char Lower(char c) {
 
 }  // namespace
 
+std::string Lowered(std::string_view text) {
+  std::string lowered(text);
+  std::ranges::transform(lowered, lowered.begin(), Lower);
+  return lowered;
+}
+
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -52,10 +58,7 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
     return text + "?";
   }
   if (names.empty()) return "there is none to choose from";
-  text = "choose one of ";
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
-    text += (i > 0 ? ", " : "") + Quoted(names[i]);
-  }
+  text = "choose one of " + Joined(names.first(std::min(names.size(), kMostNames)), ", ", Quoted);
   if (names.size() > kMostNames) text += ", .. (" + std::to_string(names.size()) + " in all)";
   return text;
 }

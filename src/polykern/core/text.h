@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,23 @@ std::string Printable(std::string_view text);
 
 /// The text in double quotes, on one line, printable, and cut after about 30 characters.
 std::string Quoted(std::string_view text);
+
+/// The text with small letters in place of A to Z.
+std::string Lowered(std::string_view text);
+
+/// The items one after the other, with `separator` between them: "a, b, c". `word` makes an item's
+/// text.
+template <typename Items, typename Word = std::identity>
+std::string Joined(const Items& items, std::string_view separator = ", ", Word word = {}) {
+  std::string text;
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) text += separator;
+    first = false;
+    text += std::invoke(word, item);
+  }
+  return text;
+}
 
 /// A number with as many digits as bring back every bit of it, and back. False, leaving something
 /// in `value`, unless all of the text is such a number; "nan" and "inf" are.

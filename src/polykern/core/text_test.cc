@@ -1,9 +1,12 @@
 #include "polykern/core/text.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -32,6 +35,19 @@ TEST(Text, ListsTheFirstNamesWhenNoneIsNear) {
   EXPECT_EQ(Suggest("pressure", few), "choose one of \"a1\", \"b1\"");
   const std::vector<std::string> many(20, "w");
   EXPECT_THAT(Suggest("pressure", many), testing::EndsWith("\"w\", .. (20 in all)"));
+}
+
+TEST(Text, JoinsItemsAndWhatIsMadeOfThem) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(Joined(Words{}), "");
+  EXPECT_EQ(Joined(Words{"a"}), "a");
+  EXPECT_EQ(Joined(Words{"", "b", ""}), ", b, ");
+  EXPECT_EQ(Joined(std::array<std::string_view, 2>{"a", "b"}, "|"), "a|b");
+  EXPECT_EQ(Joined(Words{"a", "b"}, ",", Quoted), "\"a\",\"b\"");
+}
+
+TEST(Text, LowersLettersOfEnglishAlone) {
+  EXPECT_EQ(Lowered("aZ-[@09_NO2 \xC3\x84"), "az-[@09_no2 \xC3\x84");
 }
 
 TEST(Text, QuotesOnOneShortLine) {

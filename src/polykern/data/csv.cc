@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 namespace {
@@ -28,8 +29,7 @@ bool ParseShortInteger(std::string_view text, double& value) {
 bool IsMissing(std::string_view text) {
   if (text.empty()) return true;
   if (text.size() > 4) return false;
-  std::string word;
-  for (const char c : text) word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string word = Lowered(text);
   return word == "na" || word == "n/a" || word == "nan" || word == "null" || word == "?";
 }
 

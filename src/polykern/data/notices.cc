@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
@@ -53,9 +54,7 @@ bool NumbersRows(const Table& table, std::size_t column) {
 std::string Listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMostShown = 3;
   std::string text = names.size() == 1 ? "column " : "columns ";
-  for (std::size_t i = 0; i < std::min(kMostShown, names.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + Quoted(names[i]);
-  }
+  text += Joined(std::span(names).first(std::min(kMostShown, names.size())), ", ", Quoted);
   if (names.size() > kMostShown) {
     text += " and " + std::to_string(names.size() - kMostShown) + " more";
   }
@@ -65,8 +64,7 @@ std::string Listed(const std::vector<std::string>& names) {
 }  // namespace
 
 bool IsIdName(const std::string& name) {
-  std::string lower;
-  for (const char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = Lowered(name);
   for (const std::string_view word :
        {"id", "ids", "index", "idx", "row", "rows", "rowid", "rownum", "no", "no.", "nr", "number",
         "rownumber", "row number", "row_number", "record", "unnamed: 0"}) {

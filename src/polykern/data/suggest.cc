@@ -19,11 +19,6 @@ constexpr double kMostDropped = 0.05;
 /// A client has at least so many rows.
 constexpr std::size_t kFewestRows = 10;
 
-std::string Lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 /// Too many rows would be lost for it.
 bool IsSparse(const ColumnSummary& column, std::size_t rows) {
   return static_cast<double>(column.missing) > kMostMissing * static_cast<double>(rows);
@@ -55,7 +50,7 @@ std::size_t ClientValues(const ColumnSummary& column, std::size_t rows) {
       "site",   "station", "city",  "town",  "place",    "plant",   "ship",   "device", "building",
       "region", "zone",    "where", "area",  "location", "sensor",  "client", "meter",  "household",
       "farm",   "turbine", "shop",  "store", "machine",  "vehicle", "branch"};
-  const std::string name = Lower(column.name);
+  const std::string name = Lowered(column.name);
   const bool text = column.kind == ColumnKind::kText;
   const bool number = column.kind == ColumnKind::kNumber && column.whole;
   const std::size_t values = text ? column.values.size() : column.different;
@@ -93,7 +88,7 @@ std::string GuessTarget(const Scan& scan, const std::vector<std::string>& taken)
         IsSparse(column, scan.rows)) {
       continue;
     }
-    const std::string name = Lower(column.name);
+    const std::string name = Lowered(column.name);
     if (std::ranges::find(kNames, name) != std::end(kNames)) return column.name;
     if (IsNumbering(column, scan.rows)) continue;
     if (like.empty() && HasWord(name, kLike)) like = column.name;
@@ -115,7 +110,7 @@ std::vector<std::string> GuessTime(const Scan& scan) {
   std::string found;
   for (const ColumnSummary& column : scan.columns) {
     const std::size_t cells = column.numbers + column.texts;
-    const bool named = HasWord(Lower(column.name), kTimes);
+    const bool named = HasWord(Lowered(column.name), kTimes);
     if (cells == 0 || column.dates != cells || column.missing * 5 > scan.rows) continue;
     if (column.numbers > 0 && !named) continue;  // numbers may be large for other reasons
     if (named) return {column.name};
@@ -125,7 +120,8 @@ std::vector<std::string> GuessTime(const Scan& scan) {
   std::vector<std::string> parts;
   for (const std::string_view part : {"year", "month", "day", "hour", "minute", "second"}) {
     const auto is = [&](const ColumnSummary& column) {
-      return Lower(column.name) == part && column.numbers > 0 && column.texts == 0 && column.whole;
+      return Lowered(column.name) == part && column.numbers > 0 && column.texts == 0 &&
+             column.whole;
     };
     const auto column = std::ranges::find_if(scan.columns, is);
     if (column == scan.columns.end()) break;

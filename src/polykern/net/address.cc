@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 
 namespace polykern {
 
@@ -35,11 +36,7 @@ std::vector<std::string> ServersIn(const std::string& servers) {
 }
 
 std::string WithPorts(const std::string& servers) {
-  std::string all;
-  for (const std::string& each : ServersIn(servers)) {
-    all += (all.empty() ? "" : ",") + WithPort(each);
-  }
-  return all;
+  return Joined(ServersIn(servers), ",", WithPort);
 }
 
 }  // namespace polykern

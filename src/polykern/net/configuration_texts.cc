@@ -37,9 +37,7 @@ bool FromText(const std::string& text, std::string& value) {
 /// "1,24".
 template <typename T>
 std::string ToText(const std::vector<T>& values) {
-  std::string text;
-  for (const T& value : values) text += (text.empty() ? "" : ",") + ToText(value);
-  return text;
+  return Joined(values, ",", [](const T& value) { return ToText(value); });
 }
 template <typename T>
 bool FromText(const std::string& text, std::vector<T>& values) {

@@ -41,8 +41,8 @@ void CheckLags(const FederationConfiguration& c) {
   }
   for (const std::size_t lag : c.lags) {
     if (lag > 0 && lag <= kLongestLag && std::ranges::count(c.lags, lag) == 1) continue;
-    std::string all;
-    for (const std::size_t one : c.lags) all += (all.empty() ? "" : ",") + std::to_string(one);
+    const std::string all =
+        Joined(c.lags, ",", [](std::size_t one) { return std::to_string(one); });
     Refuse("the lags '" + all.substr(0, 60) + "', which are not different numbers from 1 to " +
            std::to_string(kLongestLag));
   }

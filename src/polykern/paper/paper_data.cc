@@ -54,19 +54,18 @@ FoundPaperData FindPaperData(const std::vector<std::string>& names, const std::s
     if (!InPaper(name)) throw Error("the paper has no figures of '" + name + "'");
   }
   FoundPaperData data;
-  std::string absent;
   for (const Recipe& recipe : Recipes()) {
     if (!InPaper(recipe.name)) continue;
     if (!names.empty() && std::ranges::find(names, recipe.name) == names.end()) continue;
     std::string settings = DataSettings(recipe, data_dir);
     if (settings.empty()) {
-      absent += (absent.empty() ? "" : " ") + recipe.name;
       data.absent.push_back(recipe.name);
     } else {
       data.found.push_back({&recipe, std::move(settings)});
     }
   }
   if (data.found.empty()) {
+    const std::string absent = Joined(data.absent, " ");
     throw Error("'" + data_dir + "' has no files of: " + absent +
                 "; get them with: " + GetCommand(absent, data_dir) +
                 " (or name the folder that has them with " + OptionName("data_dir") + ")");

@@ -31,8 +31,7 @@ std::string CsvCell(const std::string& text) {
 std::string CsvText(const TextTable& table) {
   std::string text;
   const auto line = [&](const std::vector<std::string>& cells) {
-    for (std::size_t c = 0; c < cells.size(); ++c) text += (c == 0 ? "" : ",") + CsvCell(cells[c]);
-    text += '\n';
+    text += Joined(cells, ",", CsvCell) + '\n';
   };
   line(table.header);
   for (const auto& row : table.rows) line(row);

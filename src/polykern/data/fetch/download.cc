@@ -13,6 +13,7 @@
 #include <curl/curl.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/text.h"
 #include "polykern/io/output_file.h"
 
 namespace polykern {
@@ -38,9 +39,8 @@ std::optional<std::string> RememberedValidator(const std::string& url, const std
 
 /// The value of a header line with this name (in small letters), or nothing.
 std::optional<std::string> HeaderValue(std::string_view line, std::string_view name) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   if (line.size() <= name.size() || line[name.size()] != ':') return std::nullopt;
-  if (!std::ranges::equal(line.substr(0, name.size()), name, {}, lower)) return std::nullopt;
+  if (Lowered(line.substr(0, name.size())) != name) return std::nullopt;
   line.remove_prefix(name.size() + 1);
   const std::size_t first = line.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return std::string();

@@ -201,7 +201,7 @@ void SetClients(const DeclaredFederation& declared, FederationConfiguration& f) 
 /// Nothing may be promised that does not happen.
 void CheckPrivacy(const DeclaredFederation& declared, const FederationConfiguration& f) {
   if (declared.options.contains("masking") && f.options.masking != Masking::kNone &&
-      f.algorithm != "pof-gram") {
+      !UsesOption(f.algorithm, *FindOption("masking"))) {
     throw Error(f.algorithm +
                 " cannot be masked: its clients do not send sums over samples; pof-gram's do");
   }
