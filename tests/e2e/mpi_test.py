@@ -199,3 +199,14 @@ def test_ranks_with_different_command_lines_are_refused(tmp_path):
                            *SMALL, "--seed", "1"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
                           env=ranks.environment())
     assert (done.returncode, done.stderr.count("different command lines")) == (1, 1)
+
+
+def test_ranks_keep_the_contract_of_every_communicator(tmp_path):
+    for count in (1, 2, 4):
+        done = subprocess.run(
+            [*ranks.MPIRUN, "-n", str(count), os.environ["POLYKERN_SIM_TEST"], "--gtest_filter=*EveryCommunicator.*",
+             "--gtest_brief=1", "--gtest_color=no"],
+            cwd=tmp_path, env=ranks.environment(), capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        cases = 8 if count > 1 else 48
+        assert done.stdout.count(f"{cases} tests from 1 test suite ran") == count, done.stdout

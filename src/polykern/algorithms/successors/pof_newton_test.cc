@@ -3,7 +3,6 @@
 #include <cmath>
 #include <string>
 
-#include "polykern/algorithms/alone/local_rls.h"
 #include "polykern/algorithms/engine.h"
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
@@ -182,65 +181,6 @@ INSTANTIATE_TEST_SUITE_P(Forgetting, PofNewton,
                            return std::string(std::get<0>(test.param) < 1 ? "Forgets" : "Keeps") +
                                   (std::get<1>(test.param) ? "WithLocalExperts" : "");
                          });
-
-TEST(LocalRls, AgreesWithTheSlowVersion) {
-  AlgorithmOptions options = Options();
-  const auto algorithm = NewLocalRls({twin::Bank(), options, twin::kEndless});
-  twin::Federation real(*algorithm);
-  std::vector<SlowLocal> local(twin::kClients, SlowLocal(twin::Bank(), options.ridge, false));
-  std::vector<twin::SlowAdaHedge> weights(twin::kClients);
-  const auto slow = [&](const Step& step) {
-    Vector predictions;
-    for (std::size_t k = 0; k < twin::kClients; ++k) {
-      if (step.present[k] == 0) continue;
-      const Vector f = local[k].Predict(0.5, step.x[k]);
-      predictions.push_back(twin::Dot(weights[k].Weights(), f));
-      weights[k].Learn(LossesOf(f, step.y[k]));
-      local[k].Learn(0.5, step.x[k], step.y[k]);
-    }
-    return predictions;
-  };
-  twin::ExpectSamePredictions(real, slow, LossKind::kSquared, kTolerance);
-  EXPECT_TRUE(real.broadcast().model.empty());
-}
-
-TEST(LocalRls, ContinuesAsIfLabelsHadBeenNearerToTheMiddle) {
-  const auto bank = twin::Bank();
-  const auto algorithm = NewLocalRls({bank, Options(), twin::kEndless});
-  twin::Federation wide(*algorithm);
-  twin::Federation narrow(*algorithm);
-  auto steps = twin::DrawSteps(80);
-  // Labels so near to the middle that nothing is ever clipped.
-  for (auto& step : steps) {
-    for (double& y : step.y) y = 0.5 + (y - 0.5) / 4;
-  }
-  auto shrunk = steps;
-  for (auto& step : shrunk) {
-    for (double& y : step.y) y = 0.5 + (y - 0.5) / 4;
-  }
-  for (std::size_t t = 0; t < 80; ++t) {
-    if (t == 40) {
-      for (auto& state : wide.states) ScaleLabels(*bank, 0.25, state);
-    }
-    const auto made = wide.Run(t < 40 ? steps[t] : shrunk[t]);
-    const auto expected = narrow.Run(shrunk[t]);
-    ASSERT_EQ(made.size(), expected.size());
-    // Kernels' predictions are floats: 6e-8 in each, a few times that after the mixture's weights.
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      EXPECT_NEAR(t < 40 ? 0.5 + (made[i] - 0.5) / 4 : made[i], expected[i], 1e-5) << t;
-    }
-  }
-}
-
-TEST(LocalRls, DescribesItself) {
-  const auto algorithm = NewLocalRls({twin::Bank(), Options(), twin::kEndless});
-  EXPECT_EQ(algorithm->name(), "local-rls");
-  EXPECT_EQ(algorithm->shape().update_size(), 0U);
-  EXPECT_EQ(algorithm->experts(), 7U);
-  EXPECT_EQ(algorithm->lasting_state(), 8U);
-  EXPECT_EQ(algorithm->state_size(), 8U + 7 * (1 + 10 + 100));
-  EXPECT_EQ(algorithm->weight_rate(), 0);
-}
 
 TEST(PofNewtonAlone, DescribesItself) {
   const auto plain = NewPofNewton({twin::Bank(), Options(), twin::kEndless});

@@ -83,8 +83,7 @@ class MqttLink::Impl {
                              payload.data(), kQosOne, false);
         if (code != kGood) id = 0;
       }
-      Turn();
-      if (!up_) id = 0;  // published once more, rather than never
+      Turn();  // where the connection is lost, libmosquitto sends it again
     }
   }
 
