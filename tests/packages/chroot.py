@@ -37,6 +37,12 @@ def version_of(name):
     return do("dpkg-query", "-W", "-f", "${Version}", name).stdout
 
 
+def check_versions():
+    """Programs say of which package they are."""
+    for name in ("polykern", "polykern-agent"):
+        assert re.fullmatch(rf"{name} \d+\.\d+\.\d+ \(package {re.escape(version_of(name))}\)\n", do(name, "--version").stdout)
+
+
 def unit_of(name):
     """Its lines, by key."""
     keys = {}
@@ -50,7 +56,7 @@ def unit_of(name):
 class Started:
     """A unit's own command, as systemd would start it: nobody's, with its folder, credentials and socket."""
 
-    def __init__(self, unit, instance="", emulator=""):
+    def __init__(self, unit, instance="", emulator="", writable=True):
         keys = {key: [value.replace("%i", instance).replace("%S", "/var/lib") for value in values]
                 for key, values in unit_of(unit).items()}
         name = unit.replace("@.service", f"-{instance}").replace(".service", "")
@@ -74,6 +80,8 @@ class Started:
         nobody = 65534
         for path in (self.state, credentials, *credentials.iterdir(), *self.state.iterdir()):
             os.chown(path, nobody, nobody)
+        if not writable:
+            os.chown(self.state, 0, 0)
         self.log = open(self.state.parent / f"{name}.log", "a+")
         self.begin = self.log.seek(0, os.SEEK_END)
         command = f"cd {keys['WorkingDirectory'][0]} && exec {emulator} {keys['ExecStart'][0]}"
@@ -118,18 +126,26 @@ def make_federation(port):
                      f'kernels-per-upload = 5\nclients = {json.dumps(STATIONS)}\n')
     text = (etc / "serve.toml").read_text()
     (etc / "serve.toml").write_text(text.replace("0.0.0.0:7433", f"127.0.0.1:{port}"))
-    fleet = ROOT / "root/fleet"
-    fleet.mkdir()
-    subprocess.run([os.environ["POLYKERN_FLEET"], fleet, "pof-mkl", str(len(STATIONS)), "40", "5", "11", "12", "8", "5"], check=True)
-    for k, name in enumerate(STATIONS):
+    for name in STATIONS:
         do("polykern", "pki", "issue", "--dir", "/root/pki", name)
         follow("/etc/polykern/join/station-1.toml", "/root/pki/clients", name)
-        state = ROOT / "var/lib/polykern-join" / name
-        state.mkdir(parents=True)
-        shutil.copy(fleet / f"{k}.csv", state / "samples.csv")
         config = etc / f"join/{name}.toml"
         config.write_text(config.read_text().replace("learn.example.org:7433", f"127.0.0.1:{port}")
                           .replace("tcp://127.0.0.1:5000", "samples.csv"))
+    return make_samples("pof-mkl", kernels_per_upload=5)
+
+
+def make_samples(algorithm, kernels_per_upload, least_clients=1):
+    """Puts the stations' samples in their places; returns what the simulator predicts."""
+    fleet = ROOT / "root/fleet" / algorithm
+    shutil.rmtree(fleet, ignore_errors=True)
+    fleet.mkdir(parents=True)
+    sizes = [len(STATIONS), 40, 5, 11, 12, 8, kernels_per_upload, least_clients]
+    subprocess.run([os.environ["POLYKERN_FLEET"], fleet, algorithm, *map(str, sizes)], check=True)
+    for k, name in enumerate(STATIONS):
+        state = ROOT / "var/lib/polykern-join" / name
+        state.mkdir(parents=True, exist_ok=True)
+        shutil.copy(fleet / f"{k}.csv", state / "samples.csv")
     return [[float(line) for line in (fleet / f"{k}.txt").read_text().split()] for k in range(len(STATIONS))]
 
 
@@ -158,9 +174,10 @@ def check_three_stations(start, expected, *emulator):
     assert "stopped at step 40: 120 updates counted" in server.said()
 
 
-def check_says(start, words, unit, instance="", code=1):
+def check_says(start, words, unit, instance="", code=1, **options):
     """One line in the journal, with what to do; of code 2 systemd does not start it again."""
-    one = start(unit, instance)
-    assert one.process.wait(30) == code
+    assert unit_of(unit)["RestartPreventExitStatus"] == ["2"]
+    one = start(unit, instance, **options)
+    assert one.process.wait(30) == code, one.said()
     lines = one.said().splitlines()
     assert len(lines) == 1 and re.match(f"polykern: .*{words}", lines[0]), lines
