@@ -229,3 +229,23 @@ def test_documents_use_no_phrase_that_was_replaced():
         plain = " ".join(path.read_text().split())
         bad += [f"{path.relative_to(ROOT)}: {old!r}: say {new!r}" for old, new in OLD_PHRASES.items() if old in plain]
     assert not bad, "\n".join(bad)
+
+
+DOUBLED = re.compile(r"\b(the|an|is|was|are|of|to|and|it|for|with|be|by|has|or|not|in|on|that) \1\b")
+
+
+def doubled(text):
+    """Small words written twice in a row, also across the lines of a comment."""
+    return [match[0] for match in DOUBLED.finditer(re.sub(r"\s*\n\s*(///?<?|\*|#)?\s*|[ \t]+", " ", text))]
+
+
+def test_no_word_is_written_twice():
+    assert doubled("it was was so") and doubled("  /// so it is\n  /// is it") and not doubled("it is; is it?")
+    bad, seen = [], 0
+    for folder in ("src", "apps", "python", "web/src", "scripts", "packaging", "docs", "examples", "proto"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in ("", ".h", ".cc", ".cu", ".ts", ".py", ".md", ".toml", ".proto", ".service"):
+                seen += 1
+                bad += [f"{path.relative_to(ROOT)}: {words}" for words in doubled(path.read_text())]
+    assert seen > 900
+    assert not bad, "\n".join(bad)

@@ -67,7 +67,7 @@ struct AgentStatus {
   std::uint64_t step = 0;      ///< of the newest model
   std::uint64_t client = 0;    ///< its number
   std::uint64_t learnt = 0;    ///< labels learnt since the agent began
-  std::uint64_t unlearnt = 0;  ///< labels that came when their step was was answered before, or for
+  std::uint64_t unlearnt = 0;  ///< labels that came when their step was answered before, or for
                                ///< which not_learnt had a reason
   std::uint64_t clipped = 0;   ///< learnt labels that were outside their range
   std::uint64_t rejected = 0;  ///< updates the server did not take

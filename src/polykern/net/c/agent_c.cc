@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,8 +48,12 @@ polykern_result Guarded(const Job& job) noexcept {
     } catch (const Error& error) {
       ErrorText() = error.what();
       return POLYKERN_REFUSED;
+    } catch (const std::bad_alloc&) {
+      ErrorText() = "out of memory; end other programs, or give this one more";
+      return POLYKERN_FAILED;
     } catch (const std::exception& error) {
-      ErrorText() = error.what();
+      ErrorText() = std::string("this should not happen; please report what was done (") +
+                    error.what() + ")";
       return POLYKERN_FAILED;
     }
   } catch (...) {  // there is no memory for a text
@@ -166,7 +171,7 @@ struct polykern_agent {
     const std::string why = agent.status().not_learnt;
     throw polykern::Returned(
         POLYKERN_NOT_LEARNT,
-        why.empty() ? "the step was was answered before; a label of each step counts" : why);
+        why.empty() ? "the step was answered before; a label of each step counts" : why);
   }
 
   polykern::Agent agent;
