@@ -88,7 +88,7 @@ def test_a_renewed_client_keeps_its_key_for_masks_and_an_older_one_gets_one(pki,
     assert key.read_text().startswith("-----BEGIN PRIVATE KEY-----") and key.read_text() != first
     key.write_text("nonsense")
     done = pki("issue", "a", "--renew")
-    assert done.code == 1 and done.err == "polykern: pki/clients/a/mask.key: contains no readable private key\n"
+    assert done.code == 1 and done.err == "polykern: pki/clients/a/mask.key: contains no readable private key; restore a copy of it, or make it again with polykern pki\n"
 
 
 def test_a_helper_gets_a_folder_of_its_own(pki, openssl, tmp_path):
@@ -355,7 +355,7 @@ def test_an_expired_or_unreadable_authority_gets_one_clear_line(pki, openssl, tm
         assert "pki/ca.crt: the authority expired on 2021-01-01" in done.err
     (tmp_path / "pki/ca.crt").write_text("nonsense")
     done = pki("issue", "a")
-    assert done.code == 1 and done.err == "polykern: pki/ca.crt: contains no readable certificate\n"
+    assert done.code == 1 and done.err == "polykern: pki/ca.crt: contains no readable certificate; restore a copy of it, or make it again with polykern pki\n"
 
 
 @pytest.mark.parametrize("command", ["init", "issue", "helper", "revoke", "list"])

@@ -37,7 +37,7 @@ ModelPredictor OpenModel(const PredictOptions& options) {
   std::optional<AgentState> own;
   if (!options.state.empty()) {
     own = ReadAgentState(options.state);
-    if (!own) throw Error(options.state + ": there is no such file");
+    if (!own) throw Error(options.state + ": there is no such file; check the path");
   }
   try {
     return ModelPredictor(model, own);

@@ -25,7 +25,7 @@ class PythonModel {
     std::optional<AgentState> own;
     if (state) {
       own = WithoutGil([&] { return ReadAgentState(*state); });
-      if (!own) throw Error(*state + ": there is no such file");
+      if (!own) throw Error(*state + ": there is no such file; check the path");
     }
     configuration_ = model.configuration;
     step_ = model.model.step;

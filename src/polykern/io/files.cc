@@ -77,7 +77,7 @@ void ReplaceFile(const std::string& path, std::string_view text, FileMode mode) 
 std::string ReadWholeFile(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file && errno == ENOENT) throw Error(path + ": there is no such file");
+  if (!file && errno == ENOENT) throw Error(path + ": there is no such file; check the path");
   if (std::error_code none; fs::is_directory(path, none)) {
     ThrowCannot(path, "read", EISDIR);  // reading it would throw
   }

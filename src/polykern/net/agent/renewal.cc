@@ -99,7 +99,7 @@ std::int64_t RenewCertificate(const std::string& server, const std::string& fold
     throw Error(server + ": answered with something that is not a certificate for " + name +
                 "; does `polykern pki serve` listen there?");
   }
-  CheckKeyPair({fresh, own.key}, server);
+  CheckKeyPair({fresh, own.key}, "the new certificate of " + server, path);
   ReplaceFile(path, fresh, FileMode::kOpen);
   return judged.valid_until;
 }

@@ -14,6 +14,7 @@
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/client_identity.h"
 #include "polykern/net/transport/client_stream.h"
 #include "polykern/net/transport/loop.h"
 #include "polykern/net/transport/tls.h"
@@ -27,13 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kKeysAtOnce = 32;  // to prove them takes a helper so many milliseconds
 
 TlsContext ReadOwnTls(const HelperLinkOptions& options) {
-  const AuthorityPaths paths(options.certificates, options.keys);
-  const KeyPair own{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
-  CheckKeyPair(own, paths.server_certificate);
-  return MakeClientTls({.authority = ReadWholeFile(paths.certificate),
-                        .certificate = own.certificate,
-                        .key = own.key},
-                       Role::kHelper);
+  return MakeClientTls(ReadServerIdentity(options.certificates, options.keys), Role::kHelper);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST_F(AuthorityFolder, RenewsTheServerAndKeepsItsKey) {
   EXPECT_THAT(renewed.hosts, ElementsAre("new.example.org"));
   EXPECT_EQ(ReadWholeFile(paths.certificate), authority);
   EXPECT_EQ(ReadWholeFile(paths.server_key), key);
-  CheckKeyPair({ReadWholeFile(paths.server_certificate), key}, "the server");
+  CheckKeyPair({ReadWholeFile(paths.server_certificate), key}, "the server", "its key");
 }
 
 TEST_F(AuthorityFolder, GivesEveryClientACertificateOfItsOwn) {
@@ -109,7 +109,7 @@ TEST_F(AuthorityFolder, GivesEveryClientACertificateOfItsOwn) {
     const std::string client = paths.clients + "/" + name;
     const KeyPair pair{ReadWholeFile(client + "/client.crt"),
                        ReadWholeFile(client + "/client.key")};
-    CheckKeyPair(pair, name);
+    CheckKeyPair(pair, name, "its key");
     const CertificateFacts facts = ReadCertificate(pair.certificate, name);
     EXPECT_EQ(facts.name, name);
     EXPECT_EQ(facts.serial, issued.serial);
@@ -203,7 +203,7 @@ TEST_F(AuthorityFolder, GivesAHelperAFolderOfItsOwn) {
   EXPECT_EQ(ModeOf(home + "/mask.key"), 0600U);
   EXPECT_EQ(ReadWholeFile(home + "/ca.crl"), ReadWholeFile(paths.revocations));
   const std::string certificate = ReadWholeFile(home + "/helper.crt");
-  CheckKeyPair({certificate, ReadWholeFile(home + "/helper.key")}, "the helper");
+  CheckKeyPair({certificate, ReadWholeFile(home + "/helper.key")}, "the helper", "its key");
   const CertificateFacts facts = ReadCertificate(certificate, "it");
   EXPECT_EQ(facts.name, "auditor");
   EXPECT_EQ(facts.serial, issued.serial);

@@ -13,6 +13,8 @@
 namespace polykern {
 namespace {
 
+constexpr const char* kRestore = "; restore a copy of it, or make it again with polykern pki";
+
 /// What a host's name and a client's may be made of.
 bool IsPlainName(std::string_view name, std::size_t longest) {
   const auto good = [](char c) {
@@ -35,7 +37,9 @@ void Require(bool good) {
   if (good) return;
   std::array<char, 200> text{};
   ERR_error_string_n(ERR_get_error(), text.data(), text.size());
-  throw Error("OpenSSL failed: " + std::string(text.data()));
+  throw Error(
+      "OpenSSL does not do what it should; is there memory left, and is it the version that " +
+      std::string("polykern was built for? (") + text.data() + ")");
 }
 
 KeyPtr ParseKey(const std::string& pem, const std::string& what) {
@@ -43,7 +47,7 @@ KeyPtr ParseKey(const std::string& pem, const std::string& what) {
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
   KeyPtr key(PEM_read_bio_PrivateKey(TextBio(pem).get(), nullptr, no_passphrase, nullptr));
   ERR_clear_error();
-  if (key == nullptr) throw Error(what + ": contains no readable private key");
+  if (key == nullptr) throw Error(what + ": contains no readable private key" + kRestore);
   return key;
 }
 
@@ -56,7 +60,7 @@ std::string KeyText(EVP_PKEY* key) {
 CertificatePtr NeedCertificate(const std::string& pem, const std::string& what) {
   CertificatePtr certificate = ParseCertificate(pem);
   ERR_clear_error();
-  if (certificate == nullptr) throw Error(what + ": contains no readable certificate");
+  if (certificate == nullptr) throw Error(what + ": contains no readable certificate" + kRestore);
   return certificate;
 }
 
@@ -146,8 +150,8 @@ RevocationList ReadRevocationList(const std::string& pem, const std::string& aut
   const bool ours =
       crl != nullptr && X509_CRL_verify(crl.get(), X509_get0_pubkey(issuer.get())) == 1;
   ERR_clear_error();
-  if (crl == nullptr) throw Error(what + ": contains no readable revocation list");
-  if (!ours) throw Error(what + ": the revocation list is not signed by this authority");
+  if (crl == nullptr) throw Error(what + ": contains no readable revocation list" + kRestore);
+  if (!ours) throw Error(what + ": the revocation list is not signed by this authority" + kRestore);
   RevocationList list;
   const auto* const entries = X509_CRL_get_REVOKED(crl.get());
   for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
@@ -161,12 +165,14 @@ RevocationList ReadRevocationList(const std::string& pem, const std::string& aut
   return list;
 }
 
-void CheckKeyPair(const KeyPair& pair, const std::string& what) {
-  const CertificatePtr certificate = NeedCertificate(pair.certificate, what);
+void CheckKeyPair(const KeyPair& pair, const std::string& whose, const std::string& what) {
+  const CertificatePtr certificate = NeedCertificate(pair.certificate, whose);
   const KeyPtr key = ParseKey(pair.key, what);
   const bool match = X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
-  if (!match) throw Error(what + ": the key does not belong to the certificate");
+  if (match) return;
+  throw Error(what + ": the key does not belong to the certificate, " + whose +
+              "; copy both again from the folder that polykern pki made");
 }
 
 std::string VerdictWords(int verdict) {

@@ -90,7 +90,8 @@ CertificateFacts ReadCertificate(const std::string& pem, const std::string& what
 RevocationList ReadRevocationList(const std::string& pem, const std::string& authority,
                                   const std::string& what);
 
-/// Throws Error unless the key can be read and is the certificate's.
-void CheckKeyPair(const KeyPair& pair, const std::string& what);
+/// Throws Error unless both can be read and the key is the certificate's. `whose` names the
+/// certificate, `what` the key.
+void CheckKeyPair(const KeyPair& pair, const std::string& whose, const std::string& what);
 
 }  // namespace polykern

@@ -112,24 +112,28 @@ TEST_F(Certificates, OfTwoAuthoritiesHaveDifferentNames) {
 }
 
 TEST_F(Certificates, BelongToTheirKeys) {
-  CheckKeyPair({Client("a"), key}, "it");
-  CheckKeyPair(authority, "it");
+  CheckKeyPair({Client("a"), key}, "it", "its key");
+  CheckKeyPair(authority, "it", "its key");
   EXPECT_EQ(MessageOf([&] {
-              CheckKeyPair({Client("a"), MakeKey()}, "a.crt");
+              CheckKeyPair({Client("a"), MakeKey()}, "a.crt", "a.key");
             }),
-            "a.crt: the key does not belong to the certificate");
+            "a.key: the key does not belong to the certificate, a.crt; copy both again from the "
+            "folder that polykern pki made");
   EXPECT_EQ(MessageOf([&] {
-              CheckKeyPair({Client("a"), "nonsense"}, "a.key");
+              CheckKeyPair({Client("a"), "nonsense"}, "a.crt", "a.key");
             }),
-            "a.key: contains no readable private key");
+            "a.key: contains no readable private key; restore a copy of it, or make it again with "
+            "polykern pki");
 }
 
 TEST_F(Certificates, ThatAreNoneAreRefused) {
   const std::string good = Client("a");
   for (const std::string& bad : {std::string(), std::string("nonsense"), key,
                                  std::string(100, '\0'), good.substr(0, good.size() / 2)}) {
-    EXPECT_EQ(MessageOf([&] { ReadCertificate(bad, "a.crt"); }),
-              "a.crt: contains no readable certificate");
+    EXPECT_EQ(
+        MessageOf([&] { ReadCertificate(bad, "a.crt"); }),
+        "a.crt: contains no readable certificate; restore a copy of it, or make it again with "
+        "polykern pki");
   }
 }
 
@@ -138,7 +142,7 @@ TEST_F(Certificates, WithAPassphraseOnTheirKeyAreRefusedWithoutAsking) {
       "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
       "MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAg=\n"
       "-----END ENCRYPTED PRIVATE KEY-----\n";
-  EXPECT_THROW(CheckKeyPair({Client("a"), locked}, "a.key"), Error);
+  EXPECT_THROW(CheckKeyPair({Client("a"), locked}, "a.crt", "a.key"), Error);
 }
 
 TEST_F(Certificates, OfServersNameHosts) {
@@ -183,9 +187,11 @@ TEST_F(Certificates, ThatAreRevokedAreOnASignedList) {
 TEST_F(Certificates, AreRevokedByTheirAuthorityAlone) {
   const std::string pem = MakeRevocationList(MakeAuthority(valid), {}, 1'900'000'000);
   EXPECT_EQ(MessageOf([&] { ReadRevocationList(pem, authority.certificate, "ca.crl"); }),
-            "ca.crl: the revocation list is not signed by this authority");
+            "ca.crl: the revocation list is not signed by this authority; restore a copy of it, or "
+            "make it again with polykern pki");
   EXPECT_EQ(MessageOf([&] { ReadRevocationList("nonsense", authority.certificate, "ca.crl"); }),
-            "ca.crl: contains no readable revocation list");
+            "ca.crl: contains no readable revocation list; restore a copy of it, or make it again "
+            "with polykern pki");
   EXPECT_EQ(MessageOf([&] {
               MakeRevocationList(authority, {{{"no number", 0}}, 1}, 0);
             }),

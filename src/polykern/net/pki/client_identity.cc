@@ -15,53 +15,77 @@ namespace polykern {
 
 namespace {
 
-/// The texts in a folder, and in that of its keys, as they are.
-ClientIdentity TextsIn(const std::filesystem::path& folder, const std::filesystem::path& keys,
-                       const std::string& whose) {
-  const auto text = [](const std::filesystem::path& path) { return ReadWholeFile(path.string()); };
-  const std::string mask_key = (keys / "mask.key").string();
-  // A service's unit puts an empty line in the place of a key that is not there.
-  return {text(folder / "ca.crt"), text(folder / (whose + ".crt")), text(keys / (whose + ".key")),
-          HasText(mask_key) ? text(mask_key) : ""};
+/// Where an identity's texts are.
+struct IdentityPaths {
+  IdentityPaths(const std::filesystem::path& folder, const std::filesystem::path& keys,
+                const std::string& whose)
+      : authority((folder / "ca.crt").string()),
+        certificate((folder / (whose + ".crt")).string()),
+        key((keys / (whose + ".key")).string()),
+        mask_key((keys / "mask.key").string()) {}
+
+  std::string authority, certificate, key, mask_key;
+};
+
+/// A service's unit puts an empty line in the place of a file that is not there.
+std::string TextOf(const std::string& path) {
+  return HasText(path) ? ReadWholeFile(path) : "";
+}
+
+ClientIdentity TextsIn(const IdentityPaths& paths) {
+  return {ReadWholeFile(paths.authority), ReadWholeFile(paths.certificate),
+          ReadWholeFile(paths.key), TextOf(paths.mask_key)};
+}
+
+/// Throws Error that names the file which is missing or damaged; `made_by`: the command that makes
+/// all of them, and where.
+ClientIdentity CheckedTexts(const IdentityPaths& paths, const std::string& made_by) {
+  for (const std::string& path : {paths.certificate, paths.authority, paths.key}) {
+    if (HasText(path)) continue;
+    throw Error(path + ": there is no such file; make it with: " + made_by);
+  }
+  ClientIdentity own = TextsIn(paths);
+  CheckKeyPair({own.certificate, own.key}, paths.certificate, paths.key);
+  ReadCertificate(own.authority, paths.authority);
+  return own;
 }
 
 /// `command`: what makes such a folder for NAME.
-ClientIdentity ReadIdentity(const std::filesystem::path& folder, const std::filesystem::path& keys,
-                            const std::string& whose, const std::string& command,
-                            std::int64_t now) {
-  const std::string path = (folder / (whose + ".crt")).string();
-  if (std::error_code barred; !std::filesystem::exists(path, barred) && !barred) {
-    throw Error(path + ": there is no such file; make it with: " + command + "NAME (its folder " +
-                "is pki/" + whose + "s/NAME)");
-  }
-  ClientIdentity own = TextsIn(folder, keys, whose);
-  CheckKeyPair({own.certificate, own.key}, path);
-  const CertificateFacts facts = ReadCertificate(own.certificate, path);
+ClientIdentity ReadIdentity(const IdentityPaths& paths, const std::string& whose,
+                            const std::string& command, std::int64_t now) {
+  ClientIdentity own =
+      CheckedTexts(paths, command + "NAME (its folder is pki/" + whose + "s/NAME)");
+  const CertificateFacts facts = ReadCertificate(own.certificate, paths.certificate);
   if (facts.valid.until <= now) {
-    throw Error(path + ": expired on " + DateText(facts.valid.until) + "; get a new one with `" +
-                command + facts.name + " " + ShellSpelling("renew") + "`");
+    throw Error(paths.certificate + ": expired on " + DateText(facts.valid.until) +
+                "; get a new one with `" + command + facts.name + " " + ShellSpelling("renew") +
+                "`");
   }
-  const std::string mask_key = (keys / "mask.key").string();
-  const bool cut_off = FileExists(mask_key) && ReadWholeFile(mask_key).empty();
-  if (!own.mask_key.empty() || cut_off) ReadMaskKey(own.mask_key, mask_key);
+  const bool cut_off = FileExists(paths.mask_key) && ReadWholeFile(paths.mask_key).empty();
+  if (!own.mask_key.empty() || cut_off) ReadMaskKey(own.mask_key, paths.mask_key);
   return own;
 }
 
 }  // namespace
 
 ClientIdentity ReadClientIdentity(const std::string& folder, std::int64_t now) {
-  return ReadIdentity(folder, folder, "client", "polykern pki issue ", now);
+  return ReadIdentity({folder, folder, "client"}, "client", "polykern pki issue ", now);
 }
 
 ClientIdentity ReadHelperIdentity(const std::string& folder, std::int64_t now,
                                   const std::string& keys) {
-  const std::string& secret = keys.empty() ? folder : keys;
-  ClientIdentity own = ReadIdentity(folder, secret, "helper", "polykern pki helper ", now);
+  const IdentityPaths paths(folder, keys.empty() ? folder : keys, "helper");
+  ClientIdentity own = ReadIdentity(paths, "helper", "polykern pki helper ", now);
   if (own.mask_key.empty()) {
-    throw Error(secret + "/mask.key: there is no such file; a helper needs its key for masks: " +
+    throw Error(paths.mask_key + ": there is no such file; a helper needs its key for masks: " +
                 "restore the latest copy of the folder");
   }
   return own;
+}
+
+ClientIdentity ReadServerIdentity(const std::string& folder, const std::string& keys) {
+  return CheckedTexts({folder, keys.empty() ? folder : keys, "server"},
+                      "polykern pki init (its folder is pki)");
 }
 
 std::vector<ClientIdentity> ReadClientIdentities(const std::string& folder, std::size_t count) {
@@ -81,7 +105,7 @@ std::vector<ClientIdentity> ReadClientIdentities(const std::string& folder, std:
   }
   std::vector<ClientIdentity> identities;
   for (std::size_t k = 0; k < count; ++k) {
-    identities.push_back(TextsIn(clients[k], clients[k], "client"));
+    identities.push_back(TextsIn({clients[k], clients[k], "client"}));
   }
   return identities;
 }

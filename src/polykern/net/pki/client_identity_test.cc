@@ -17,6 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
+using testing::StartsWith;
 
 class AClientsIdentity : public testing::Test {
  protected:
@@ -41,7 +42,7 @@ TEST_F(AClientsIdentity, IsReadFromItsFolder) {
   const ClientIdentity identity = ReadClientIdentity(place, kNow);
   EXPECT_EQ(identity.authority, ReadWholeFile(AuthorityPaths(pki).certificate));
   EXPECT_EQ(NameIn(identity), "a");
-  CheckKeyPair({identity.certificate, identity.key}, "it");
+  CheckKeyPair({identity.certificate, identity.key}, "it", "its key");
   EXPECT_EQ(ReadClientIdentity(place + "/", kNow).certificate, identity.certificate);
 }
 
@@ -94,15 +95,35 @@ TEST_F(AClientsIdentity, IsRefusedWhenSomethingIsMissingOrDamaged) {
   const std::string place = Issue("a");
   const std::string other = ReadWholeFile(Issue("b") + "/client.key");
   ReplaceFile(place + "/client.key", other, FileMode::kSecret);
-  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }), HasSubstr("does not belong"));
-  ReplaceFile(place + "/client.key", "nonsense", FileMode::kSecret);
-  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(place, kNow); }),
-              HasSubstr("no readable private key"));
-  ReplaceFile(place + "/client.crt", "nonsense", FileMode::kOpen);
-  EXPECT_THROW(ReadClientIdentity(place, kNow), Error);
-  std::filesystem::remove(folder.At("pki/clients/b/ca.crt"));
-  EXPECT_THAT(MessageOf([&] { ReadClientIdentity(folder.At("pki/clients/b"), kNow); }),
-              HasSubstr("ca.crt"));
+  EXPECT_THAT(
+      MessageOf([&] { ReadClientIdentity(place, kNow); }),
+      HasSubstr("a/client.key: the key does not belong to the certificate, " + place + "/client."));
+}
+
+TEST_F(AClientsIdentity, NamesTheFileThatIsMissingOrDamaged) {
+  IssueHelper(pki, "auditor", {.now = kNow});
+  const auto check = [](const std::string& place, const std::string& whose, const auto& read) {
+    for (const std::string& name : {std::string("ca.crt"), whose + ".crt", whose + ".key"}) {
+      const std::string path = place + "/" + name;
+      const std::string good = ReadWholeFile(path);
+      for (const char* bad : {"nonsense", ""}) {
+        ReplaceFile(path, bad, FileMode::kSecret);
+        EXPECT_THAT(MessageOf(read), StartsWith(path + ": contains no readable "));
+      }
+      const std::string missing = path + ": there is no such file; make it with: polykern pki ";
+      ReplaceFile(path, "\n", FileMode::kSecret);  // in place of one, by a service's unit
+      EXPECT_THAT(MessageOf(read), StartsWith(missing));
+      std::filesystem::remove(path);
+      EXPECT_THAT(MessageOf(read), StartsWith(missing));
+      ReplaceFile(path, good, FileMode::kSecret);
+    }
+    read();
+  };
+  const std::string client = Issue("a");
+  check(client, "client", [&] { ReadClientIdentity(client, kNow); });
+  const std::string helper = AuthorityPaths(pki).Helper("auditor");
+  check(helper, "helper", [&] { ReadHelperIdentity(helper, kNow); });
+  check(pki, "server", [&] { ReadServerIdentity(pki); });
 }
 
 TEST_F(AClientsIdentity, IsOneOfManyInTheOrderOfTheirNames) {
@@ -112,7 +133,7 @@ TEST_F(AClientsIdentity, IsOneOfManyInTheOrderOfTheirNames) {
   ASSERT_THAT(two, SizeIs(2));
   EXPECT_EQ(NameIn(two[0]), "a");
   EXPECT_EQ(NameIn(two[1]), "b");
-  CheckKeyPair({two[1].certificate, two[1].key}, "b");
+  CheckKeyPair({two[1].certificate, two[1].key}, "b", "its key");
   EXPECT_THAT(MessageOf([&] { ReadClientIdentities(AuthorityPaths(pki).clients, 4); }),
               HasSubstr("there are 3 clients' folders, not 4"));
   EXPECT_THAT(MessageOf([&] { ReadClientIdentities(folder.At("none"), 1); }),
@@ -128,7 +149,7 @@ TEST_F(AClientsIdentity, MayBeMadeForTheOccasion) {
   Admission admission(paths.certificate, paths.revocations);
   for (std::size_t k = 0; k < made.size(); ++k) {
     EXPECT_EQ(admission.Check(made[k].certificate).name, "load-" + std::to_string(k));
-    CheckKeyPair({made[k].certificate, made[k].key}, "it");
+    CheckKeyPair({made[k].certificate, made[k].key}, "it", "its key");
   }
   EXPECT_TRUE(ReadAuthority(now_pki).clients.empty());
   EXPECT_THAT(MessageOf([&] { MakeClientIdentities(folder.At("none"), "load", 1, 0); }),

@@ -44,8 +44,10 @@ TEST(AMaskKeyFile, ThatHoldsSomethingElseIsRefused) {
       "it and issue the folder again with renew");
   for (const std::string& bad :
        {std::string(), std::string("nonsense"), good.substr(0, good.size() / 2)}) {
-    EXPECT_EQ(MessageOf([&] { ReadMaskKey(bad, "mask.key"); }),
-              "mask.key: contains no readable private key");
+    EXPECT_EQ(
+        MessageOf([&] { ReadMaskKey(bad, "mask.key"); }),
+        "mask.key: contains no readable private key; restore a copy of it, or make it again with "
+        "polykern pki");
   }
 }
 

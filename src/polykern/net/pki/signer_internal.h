@@ -25,7 +25,7 @@ class Signer {
     pair.certificate = ReadWholeFile(paths.certificate);
     const CertificateFacts facts = ReadCertificate(pair.certificate, paths.certificate);
     pair.key = ReadWholeFile(paths.key);
-    CheckKeyPair(pair, paths.key);
+    CheckKeyPair(pair, paths.certificate, paths.key);
     until = facts.valid.until;
     if (until <= now) {
       throw Error(paths.certificate + ": the authority expired on " + DateText(until) +

@@ -23,6 +23,7 @@
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/client_identity.h"
 #include "polykern/net/server/openings.h"
 #include "polykern/net/server/server_call_internal.h"
 #include "polykern/net/transport/http_head.h"
@@ -49,12 +50,6 @@ bool IsLoopback(const std::string& listen) {
   const std::string host = listen.substr(0, listen.rfind(':'));
   const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
   return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
-}
-
-TlsContext ReadServerTls(const AuthorityPaths& paths) {
-  const KeyPair server{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
-  CheckKeyPair(server, paths.server_certificate);
-  return MakeServerTls(server, ReadWholeFile(paths.certificate));
 }
 
 milliseconds TickOf(const ServerOptions& options) {
@@ -100,10 +95,10 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     if (!options.insecure) {
       CheckAuthority(options.certificates);
       const AuthorityPaths paths(options.certificates, options.keys);
+      const ClientIdentity own = ReadServerIdentity(options.certificates, options.keys);
       admission_.emplace(paths.certificate, paths.revocations);
-      tls_ = ReadServerTls(paths);
-      expires_ = ReadCertificate(ReadWholeFile(paths.server_certificate), paths.server_certificate)
-                     .valid.until;
+      tls_ = MakeServerTls({own.certificate, own.key}, own.authority);
+      expires_ = ReadCertificate(own.certificate, paths.server_certificate).valid.until;
       RecheckAbsent(Now());
     }
     for (std::size_t n = 0; n < LoopsHere(); ++n) {

@@ -21,6 +21,7 @@
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority_folder.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/pki/client_identity.h"
 #include "polykern/net/server/control.h"
 #include "polykern/net/server/http_server.h"
 #include "polykern/net/server/web_history.h"
@@ -114,13 +115,12 @@ class WebServer::Impl {
         look_(std::move(look)),
         tell_(std::move(tell)) {
     if (!options.token.empty()) token_ = HashOf(ReadToken(options.token));
-    const AuthorityPaths paths(certificates, keys);
+    const AuthorityPaths paths(certificates);
     admission_.emplace(paths.certificate, paths.revocations);
-    const KeyPair pair{ReadWholeFile(paths.server_certificate), ReadWholeFile(paths.server_key)};
-    CheckKeyPair(pair, paths.server_certificate);
+    const ClientIdentity own = ReadServerIdentity(certificates, keys);
     http_.emplace(
         "web", options.listen,
-        MakeServerTls(pair, ReadWholeFile(paths.certificate), Role::kClient,
+        MakeServerTls({own.certificate, own.key}, own.authority, Role::kClient,
                       PeerCertificate::kOptional),
         [this](const HttpHead& request, const HttpPeer& peer) { return Answer(request, peer); });
     watcher_ = std::jthread([this](const std::stop_token& stop) { Watch(stop); });

@@ -55,8 +55,8 @@ TlsContext MakeContext(const SSL_METHOD* method, const std::string& authority, c
   SSL_CTX_set_read_ahead(c, 1);  // one system call instead of two for a record
   const CertificatePtr root = NeedCertificate(authority, "the authority's certificate");
   Require(X509_STORE_add_cert(SSL_CTX_get_cert_store(c), root.get()) == 1);
-  const CertificatePtr certificate = NeedCertificate(own.certificate, "the certificate");
-  const KeyPtr key = ParseKey(own.key, "the key");
+  const CertificatePtr certificate = NeedCertificate(own.certificate, "this side's certificate");
+  const KeyPtr key = ParseKey(own.key, "the key of this side's certificate");
   Require(SSL_CTX_use_certificate(c, certificate.get()) == 1);
   Require(SSL_CTX_use_PrivateKey(c, key.get()) == 1);
   return context;
