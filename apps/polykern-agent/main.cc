@@ -1,5 +1,6 @@
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -24,10 +25,12 @@ int main(int argc, char** argv) {
     std::cout.flush();
     if (code == 0 && !std::cout) throw polykern::Error("standard output cannot be written to");
     return code;
+  } catch (const std::bad_alloc&) {
+    what = "out of memory; end other programs, or give this one more";
   } catch (const polykern::Error& error) {
     what = error.Spelled(polykern::ShellSpelling);
   } catch (const std::exception& error) {
-    what = error.what();
+    what = polykern::Unexpected(error);
   }
   std::cerr << "polykern: " + polykern::Printable(what) + "\n";  // in one piece
   return 1;

@@ -41,10 +41,12 @@ toml::table ParseFile(const std::string& path) {
   } catch (const toml::parse_error& error) {
     std::string why(error.description());  // "Error while parsing this: why"
     if (why.starts_with("Error while")) why = why.substr(why.find(": ") + 2);
-    throw Error(path + ", line " + std::to_string(error.source().begin.line) + ": invalid TOML: " +
-                why + "; write a line as option = value, with texts in quotes");
+    throw Error(path + ", line " + std::to_string(error.source().begin.line) +
+                ": invalid TOML; write a line as option = value, with texts in quotes (" + why +
+                ")");
   } catch (const Error& error) {  // an assertion
-    throw Error(path + ": " + error.marked());
+    throw Error(path + ": " + error.marked() +
+                "; write each line as option = value, with texts in quotes");
   }
 }
 

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   } catch (const polykern::Error& error) {
     what = error.Spelled(polykern::ShellSpelling);
   } catch (const std::exception& error) {
-    what = error.what();
+    what = polykern::Unexpected(error);
   }
   if (launch.size > 1) polykern::FailTogether(launch, ranks.get(), what);
   std::cerr << "polykern: " + polykern::Printable(what) + "\n";  // in one piece

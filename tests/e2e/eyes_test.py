@@ -99,7 +99,7 @@ def test_a_run_is_seen_in_metrics_status_and_logs(federation):
     text = (f.folder / "server.txt").read_text()
     assert "UTC station-3 joined: at step 0\n" in text and "UTC server finished: after 40 steps\n" in text
     done = subprocess.run([POLYKERN, "status", eyes.address], capture_output=True, text=True)
-    assert done.returncode == 1 and "no answer" in done.stderr and done.stdout == ""
+    assert done.returncode == 1 and "/status: no answer: nothing listens there (" in done.stderr and done.stdout == ""
 
 
 def test_what_is_rejected_and_refused_is_counted_by_reason(federation, raw, v1):

@@ -11,8 +11,8 @@ from results import SMALL, runs_of
 @pytest.mark.parametrize("text, said", [
     ("clients = 3\nstep = 9", """job.toml, line 2: 'step' is not an option of polykern run; did you mean "steps"? (see: polykern run --help)"""),
     ("clients = 3\nsteps = -3", "job.toml, line 2: --steps: '-3' is not"),
-    ("steps = 9 x", "job.toml, line 1: invalid TOML: expected a comment or whitespace, saw 'x'; write a line as option = value"),
-    ("steps = 9\nsteps = 8", "job.toml, line 2: invalid TOML: cannot redefine existing integer 'steps'; write"),
+    ("steps = 9 x", "job.toml, line 1: invalid TOML; write a line as option = value, with texts in quotes (expected a comment or whitespace, saw 'x')"),
+    ("steps = 9\nsteps = 8", "job.toml, line 2: invalid TOML; write a line as option = value, with texts in quotes (cannot redefine existing integer 'steps'"),
     ("[$]", "job.toml"),
 ])
 def test_a_mistake_in_a_toml_file_is_told_with_its_line(polykern, tmp_path, text, said):
@@ -23,7 +23,7 @@ def test_a_mistake_in_a_toml_file_is_told_with_its_line(polykern, tmp_path, text
 
 def test_a_toml_file_that_cannot_be_read_says_why(polykern, tmp_path):
     (tmp_path / "folder").mkdir()
-    assert polykern("run", "--config", "none.toml").err == "polykern: none.toml: there is no such file\n"
+    assert polykern("run", "--config", "none.toml").err == "polykern: none.toml: there is no such file; check the path\n"
     assert "polykern: folder: cannot be read (Is a directory); check" in polykern("run", "--config", "folder").err
 
 

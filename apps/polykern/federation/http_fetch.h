@@ -11,7 +11,7 @@ struct HttpReply {
 };
 
 /// One request to a server of polykern, of up to a MiB in five seconds. `socket`: the one in the
-/// file system to be used, if any. Throws Error, with libcurl's words, if there is no answer.
+/// file system to be used, if any. Throws Error, which says why, if there is no answer.
 HttpReply HttpGet(const std::string& url);
 /// Nothing if no process listens on that socket.
 std::optional<HttpReply> HttpOnSocket(const std::string& socket, const std::string& method,

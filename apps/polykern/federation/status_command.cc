@@ -33,7 +33,7 @@ std::string Fetch(const std::string& url) {
   } catch (const Error& error) {
     why = error.what();
   }
-  throw Error(url + ": no answer (" + why + "); is it the --metrics address of a running server?");
+  throw Error(url + ": no answer: " + why + "; is it the --metrics address of a running server?");
 }
 
 /// Whole numbers as they are, others with four digits that say something.

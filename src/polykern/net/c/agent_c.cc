@@ -52,8 +52,8 @@ polykern_result Guarded(const Job& job) noexcept {
       ErrorText() = "out of memory; end other programs, or give this one more";
       return POLYKERN_FAILED;
     } catch (const std::exception& error) {
-      ErrorText() = std::string("this should not happen; please report what was done (") +
-                    error.what() + ")";
+      ErrorText() =
+          std::string("this should not happen; please report what was done (") + error.what() + ")";
       return POLYKERN_FAILED;
     }
   } catch (...) {  // there is no memory for a text

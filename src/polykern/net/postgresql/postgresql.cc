@@ -118,7 +118,8 @@ void Connection::ThrowSilent() const {
 }
 
 void Connection::ThrowAway(const std::string& why) const {
-  throw DatabaseAway(name_ + ": the database is away (" + why + ")");
+  throw DatabaseAway(name_ + ": the database is away (" + why +
+                     "); check that it runs, and the network to it");
 }
 
 void Connection::CheckResult(const PGresult* result) const {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "polykern/net/server/client_notes.h"
+#include "polykern/net/server/http_server.h"
 #include "polykern/net/server/rounds_testing.h"
 
 namespace polykern {
@@ -25,6 +26,15 @@ class AControl : public RoundsOfAFederation {
     return AnswerControl({.method = method, .target = target}, *rounds_);
   }
 };
+
+TEST_F(AControl, SaysWhereItCannotListen) {
+  const auto listen = [](const std::string& path) {
+    HttpServer(path, [](const HttpHead&, const HttpPeer&) { return ""; });
+  };
+  EXPECT_EQ(MessageOf([&] { listen("/no/where/store.db-control"); }),
+            "/no/where/store.db-control: cannot listen there; name a store in a folder where this "
+            "user may make files (No such file or directory)");
+}
 
 TEST_F(AControl, ListsClients) {
   Join("a");

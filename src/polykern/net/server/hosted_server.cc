@@ -201,14 +201,9 @@ HostedServer::HostedServer(const HostedServerOptions& options)
                  [this](const std::string& line) { log_.Event("", "web", line); });
   }
   if (options.control.empty()) return;
-  try {
-    control_.emplace(options.control, [this](const HttpHead& request, const HttpPeer&) {
-      return AnswerControl(request, rounds_);
-    });
-  } catch (const Error& error) {
-    throw Error(options.control + ": cannot listen there (" + error.what() +
-                "); can files be created there?");
-  }
+  control_.emplace(options.control, [this](const HttpHead& request, const HttpPeer&) {
+    return AnswerControl(request, rounds_);
+  });
 }
 
 /// The rounds' thread may be waiting for the helper.

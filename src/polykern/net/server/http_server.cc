@@ -207,7 +207,8 @@ HttpServer::HttpServer(const std::string& path, HttpHandler handle)
     bound.listen();
     impl_->acceptor = std::move(bound);
   } catch (const boost::system::system_error& error) {
-    throw Error(error.what());
+    throw Error(path + ": cannot listen there; name a store in a folder where this user may make " +
+                "files (" + error.code().message() + ")");
   }
   impl_->loop.Post([this] { impl_->Accept(); });
 }

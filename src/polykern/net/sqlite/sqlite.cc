@@ -52,8 +52,12 @@ void Database::Fail(int code) {
     case SQLITE_CORRUPT:
       throw Error(path_ + ": the " + what_ + " is damaged (" + words +
                   "); restore the latest copy of it");
+    case SQLITE_NOMEM:
+      throw Error(path_ + ": out of memory; end other programs, or give this one more");
     case SQLITE_CANTOPEN:
-      throw Error(path_ + ": cannot be opened; check the path and its permissions");
+      throw Error(
+          path_ +
+          ": cannot be opened; check the path, and that this user may read and write there");
     case SQLITE_READONLY:
     case SQLITE_PERM:
       throw Error(path_ + ": cannot be written; run it as the owner, or name another place");
@@ -61,7 +65,7 @@ void Database::Fail(int code) {
     case SQLITE_LOCKED:
       throw Error(path_ + ": another process is using the " + what_ + "; stop it, or try again");
     default:
-      throw Error(path_ + ": the " + what_ + " failed (" + words + "); check the disk");
+      throw Error(path_ + ": the " + what_ + " cannot be used; check the disk (" + words + ")");
   }
 }
 

@@ -71,7 +71,8 @@ std::string WhyCut(int error) {
     case ENETDOWN:
       return "the network in between is down";
     default:
-      return "the connection failed (error " + std::to_string(error) + " of the system)";
+      return "the connection failed; check this machine's network (error " + std::to_string(error) +
+             " of the system)";
   }
 }
 
@@ -102,7 +103,9 @@ std::string WhyTlsFailed(unsigned long error, Side side) {
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
       return "the two sides have no TLS version or cipher in common; TLS must be 1.2 or later";
     default:
-      return "TLS failed (error " + std::to_string(reason) + " of OpenSSL)";
+      return std::string("TLS failed; is the other side a polykern ") +
+             (client ? "server" : "agent") + ", with no proxy in between? (error " +
+             std::to_string(reason) + " of OpenSSL)";
   }
 }
 

@@ -38,6 +38,12 @@ TEST(WordsOfFailures, SayWhatIsWrongAndWhatToDoOnOneLine) {
     EXPECT_FALSE(said.ends_with('.')) << said;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
+  constexpr int kUnknown = 1199;
+  EXPECT_THAT(WhyCut(kUnknown), HasSubstr("; check this machine's network (error 1199 of the"));
+  for (const Side side : {Side::kClient, Side::kServer}) {
+    EXPECT_THAT(WhyTlsFailed(ERR_PACK(ERR_LIB_SSL, 0, kUnknown), side),
+                HasSubstr("; is the other side a polykern "));
+  }
 }
 
 TEST(WordsOfFailures, AreNeverALibrarysOwn) {

@@ -1,7 +1,5 @@
 #include "polykern/net/transport/listen.h"
 
-#include "polykern/core/error.h"
-
 namespace polykern {
 
 using boost::asio::ip::tcp;
@@ -30,8 +28,8 @@ tcp::acceptor ListenOn(boost::asio::io_context& io, const std::string& address,
         tcp::resolver(io).resolve(host, address.substr(colon + 1), tcp::resolver::passive);
     return {io, found.begin()->endpoint(), true};
   } catch (const boost::system::system_error& error) {
-    throw Error(who + (who.empty() ? "" : " ") + "cannot listen on " + address + "; " +
-                WhatToDo(error.code()));
+    throw CannotListen(who + (who.empty() ? "" : " ") + "cannot listen on " + address + "; " +
+                       WhatToDo(error.code()));
   }
 }
 

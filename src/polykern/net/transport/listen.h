@@ -5,9 +5,17 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "polykern/core/error.h"
+
 namespace polykern {
 
-/// Listens on HOST:PORT. Throws Error, with what to do, if that cannot be; `who` begins it.
+/// An address is not to be had now.
+class CannotListen : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Listens on HOST:PORT. Throws CannotListen, with what to do; `who` begins it.
 boost::asio::ip::tcp::acceptor ListenOn(boost::asio::io_context& io, const std::string& address,
                                         const std::string& who = "");
 
