@@ -11,10 +11,10 @@
 namespace polykern {
 namespace {
 
-constexpr int kWrongCommandLine = 2;
+constexpr int kWrongCommandLine = 2;  // the units' RestartPreventExitStatus
 
 /// What is left over of a command line, and what the first of its options may have been meant for.
-std::string Unexpected(const CLI::App& command, const std::vector<std::string>& rest) {
+std::string LeftOver(const CLI::App& command, const std::vector<std::string>& rest) {
   std::string text;
   for (const std::string& argument : rest) {
     text += (text.empty() ? "" : " ") + ShellWord(argument);
@@ -41,6 +41,10 @@ std::string TypedText(const CLI::App& program, const std::vector<std::string>& a
   return text;
 }
 
+std::string Unexpected(const std::exception& error) {
+  return std::string("this should not happen; please report what was done (") + error.what() + ")";
+}
+
 int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::string& typed) {
   if (HasOneCommand(program)) arguments.insert(arguments.begin(), CommandNames(program));
   const auto chosen = FindCommands(program, arguments);
@@ -55,11 +59,14 @@ int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::s
         command);
   }
   ExpandedArguments expanded;
+  const auto refuse = [](const Error& error) {
+    std::cerr << "polykern: " + Printable(error.Spelled(ShellSpelling)) + "\n";
+    return kWrongCommandLine;
+  };
   try {
     expanded = ExpandConfigFile(program, arguments);
-  } catch (const Error& error) {  // a service is not started again before it is mended
-    std::cerr << "polykern: " << Printable(error.Spelled(ShellSpelling)) << '\n';
-    return kWrongCommandLine;
+  } catch (const Error& error) {
+    return refuse(error);
   }
   try {
     typed = TypedText(program, expanded.all);
@@ -71,12 +78,14 @@ int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::s
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << '\n';
   } catch (const CLI::ExtrasError&) {
-    return Refuse("not expected: " + Unexpected(innermost, program.remaining(true)), command);
+    return Refuse("not expected: " + LeftOver(innermost, program.remaining(true)), command);
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     for (char& c : text) c = c == '\n' ? ' ' : c;
     const auto file = expanded.where.find(text.substr(0, text.find(':')));
     return Refuse((file == expanded.where.end() ? "" : file->second + ": ") + text, command);
+  } catch (const WrongConfiguration& error) {
+    return refuse(error);
   }
   return 0;
 }

@@ -24,7 +24,7 @@ DeclaredRange ParseRange(const std::string& text) {
     if (equals == std::string::npos || colon == std::string::npos) throw std::invalid_argument("");
     return {text.substr(0, equals), {number(equals + 1, colon), number(colon + 1, text.size())}};
   } catch (const std::invalid_argument&) {
-    throw Error("--range '" + text + "' is not of the form COLUMN=LOW:HIGH");
+    throw Error(OptionName("range", "'" + text + "'") + " is not of the form COLUMN=LOW:HIGH");
   }
 }
 

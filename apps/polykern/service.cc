@@ -55,7 +55,7 @@ void Service::Ready(const std::string& status) {
 void Service::Alive(const std::string& status) {
   const auto now = Clock::now();
   std::string text;
-  if (watchdog_.count() > 0 && now >= fed_ + watchdog_ / 2) {
+  if (watchdog_.count() > 0 && now >= fed_ + watchdog_ / 2 && now < stuck_.load()) {
     fed_ = now;
     text = "WATCHDOG=1\n";
   }
@@ -80,6 +80,14 @@ void Service::WatchOver(const std::function<std::string()>& look) {
   });
 }
 
+void Service::Work() {
+  stuck_ = Clock::now() + watchdog_;
+}
+
+void Service::Rest() {
+  stuck_ = Clock::time_point::max();
+}
+
 void Service::Tell(const std::string& text) const {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -94,8 +102,16 @@ void Service::Tell(const std::string& text) const {
   close(end);
 }
 
+bool IsService() {
+  return !Environment("NOTIFY_SOCKET").empty();
+}
+
+std::string CredentialsFolder() {
+  return Environment("CREDENTIALS_DIRECTORY");
+}
+
 std::string CredentialsWith(const std::string& file) {
-  const std::string folder = Environment("CREDENTIALS_DIRECTORY");
+  const std::string folder = CredentialsFolder();
   return !folder.empty() && HasText(folder + "/" + file) ? folder : "";
 }
 

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -338,6 +339,28 @@ def test_thousands_of_bad_lines_are_told_of_in_few(trial):
     assert done.returncode == 0 and not made
     assert done.stderr.count("skipped") < 40 and "5000 bad lines" in done.stderr
     assert "\x1b" not in done.stderr
+
+
+def test_bad_lines_and_labels_that_are_not_learnt_are_told_while_they_happen_and_not_each(trial):
+    trial.serve("--dimension", "2", "--quorum", "2")  # the step stays open: it takes one label
+    agent = trial.f.start(trial.arguments("--no-wait")[1:], "beside", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    log = trial.f.folder / "beside.log"
+
+    def take(lines):
+        agent.stdin.write("".join(lines))
+        agent.stdin.flush()
+
+    def told(words):
+        return [line for line in log.read_text().splitlines() if words in line]
+
+    take(["a,b,y\n", *["0.1,0.2,0.5\n"] * 500])
+    trial.f.until(lambda: told("not learnt from"))
+    take(["0.1,x,0.5\n"] * 500)
+    trial.f.until(lambda: len(told('"x" in column "b" is not a number; skipped')) >= 20)
+    time.sleep(1.1)
+    take(["0.1,x,0.5\n"])
+    trial.f.until(lambda: told("other lines since the last"))
+    assert agent.poll() is None and len(told("not learnt from")) == 1 and len(told("skipped")) < 40
 
 
 def test_a_key_that_others_can_read_is_warned_of(federation):

@@ -1,11 +1,13 @@
 """Server, helper and agent as services of systemd: what they tell it, and keys that it hands over."""
 
+import fcntl
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -107,6 +109,76 @@ def test_a_server_and_an_agent_tell_how_they_are_and_take_their_keys_from_creden
     f.server.terminate()
     server.hears("STOPPING=1")
     assert f.server.wait(20) == 0
+
+
+def test_an_agent_whose_loop_stands_still_is_not_called_alive(federation, manager):
+    """Nobody takes its predictions."""
+    f = federation("pof-mkl", clients=1)
+    agent = manager(f, "join")
+    serve(f, manager(f, "serve"))
+    joined = f.start(["--server", f"127.0.0.1:{f.port}", "--certificates", "pki/clients/station-0", "--no-wait"], "agent", program=JOIN,
+                     env=agent.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    fcntl.fcntl(joined.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    samples = threading.Thread(target=lambda: joined.stdin.write("a,b,c,d,e,y\n" + "0.1,0.2,0.3,0.4,0.5,0.5\n" * 20_000 + "\n"))
+    agent.hears("WATCHDOG=1")
+    samples.start()
+    time.sleep(1)
+    assert agent.is_silent(2) and joined.poll() is None
+    taken = threading.Thread(target=joined.stdout.read)
+    taken.start()
+    agent.hears("WATCHDOG=1")
+    samples.join(20)
+    joined.stdin.close()
+    assert joined.wait(60) == 0
+    taken.join(20)
+
+
+@pytest.mark.parametrize("words, said", [
+    ("serve --columns a --range b=0:1", 'did you mean "a"?'),
+    ("serve --columns a --range a=3", "--range 'a=3' is not of the form COLUMN=LOW:HIGH"),
+    ("serve --dimension 1 --quorum some", "--quorum 'some'"),
+    ("serve --dimension 1 --target-range 3", "--target-range '3' is neither of the form LOW:HIGH nor none"),
+    ("serve --dimension 1 --target-range none --insecure --retry-earliest 9 --retry-latest 1", "--retry-latest must not lie before"),
+    ("serve --dimension 1 --target-range none --insecure --listen here", "--listen here: not of the form HOST:PORT"),
+    ("serve --dimension 1 --target-range none --clients a/b", "--clients: \"a/b\" is not a client's name"),
+    ("helper --clients a,b --least-clients 3", "--least-clients 3 is more than the number of clients"),
+    ("join --insecure --name a --server here:x", "--server here:x: not of the form HOST:PORT"),
+    ("join --insecure --name a --coverage 1", "--coverage is 1; it must lie between 0 and 1"),
+    ("join --insecure --name a --renew here", "--renew has no effect with --insecure"),
+])
+def test_a_wrong_configuration_is_not_tried_again(tmp_path, words, said):
+    """Code 2 is what the units' RestartPreventExitStatus names; for people it is 1."""
+    for code, more in [(2, {"NOTIFY_SOCKET": "/no/where"}), (1, {})]:
+        done = subprocess.run([POLYKERN, *words.split()], cwd=tmp_path, capture_output=True, text=True, timeout=20, env={**os.environ, **more},
+                              stdin=subprocess.DEVNULL)
+        assert done.returncode == code and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_what_may_pass_is_tried_again(federation, manager):
+    """Another program at the port of --metrics, and files that are not there yet."""
+    f = federation("pof-mkl", clients=1)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        for words, said in [(["serve", "--dimension", "1", "--target-range", "none", "--listen", "127.0.0.1:0", "--metrics", port],
+                             f"--metrics cannot listen on 127.0.0.1:{port}; another program listens there"),
+                            (["join", "--certificates", "pki/clients/none"], "client.crt: there is no such file")]:
+            done = subprocess.run([POLYKERN, *map(str, words)], cwd=f.folder, capture_output=True, text=True, timeout=20,
+                                  env=manager(f, words[0]).environment, stdin=subprocess.DEVNULL)
+            assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+@pytest.mark.parametrize("missing", ["ca.crt", "client.crt", "client.key"])
+def test_a_service_that_lacks_a_file_names_it(federation, manager, missing):
+    """Its unit puts an empty line in its place."""
+    f = federation("pof-mkl", clients=1)
+    agent = manager(f, "join")
+    agent.take(*(f.folder / "pki/clients/station-0" / name for name in ("ca.crt", "client.crt", "client.key", "mask.key")))
+    (agent.folder / missing).write_text("\n")
+    done = subprocess.run([POLYKERN, "join"], cwd=f.folder, capture_output=True, text=True, timeout=20, env=agent.environment,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert done.stderr == (f"polykern: /etc/polykern/join/NAME/{missing}: there is no such file; copy the folder there that "
+                           "`polykern pki issue` made\n")
 
 
 def test_a_helper_tells_how_it_is_and_takes_its_keys_from_credentials(federation, manager):

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "federation/configured.h"
 #include "polykern/core/error.h"
 #include "polykern/net/address.h"
 
@@ -11,7 +12,7 @@ namespace polykern {
 
 CLI::Option& AddServerOption(CLI::App& command, std::string& server, const std::string& help) {
   return *command.add_option("--server", server, help)->transform([](const std::string& given) {
-    return WithPorts(given);
+    return Configured([&given] { return WithPorts(given); });
   });
 }
 

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "console.h"
 #include "federation/client_names.h"
+#include "federation/configured.h"
 #include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/core/error.h"
@@ -37,23 +38,30 @@ std::set<std::string> ReadClients(const std::vector<std::string>& texts) {
   return {names.begin(), names.end()};
 }
 
+void CheckLeastClients(const HelperRules& rules) {
+  if (rules.least_clients <= rules.clients.size()) return;
+  throw Error(OptionName("least_clients", std::to_string(rules.least_clients)) +
+              " is more than the number of clients given: nothing would ever be released");
+}
+
 void ExecuteHelper(HelperCommandOptions o) {
   LeaveNoCoreFiles();
   Service service;
   o.server.keys = CredentialsWith("helper.key");
-  o.server.rules.clients = ReadClients(o.clients);
-  if (o.server.rules.least_clients > o.server.rules.clients.size()) {
-    throw Error(OptionName("least_clients", std::to_string(o.server.rules.least_clients)) +
-                " is more than the number of clients given: nothing would ever be released");
-  }
   o.server.keepalive = Milliseconds(o.keepalive);
   const sigset_t endings = BlockEndings();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
   ServerLog log({.text = o.log == "none" ? "" : o.log, .audit = {}});
-  HelperServer helper(o.server, [&log](const std::string& event, const std::string& detail) {
-    log.Event("helper", event, detail);
+  const auto served = Configured([&] {
+    o.server.rules.clients = ReadClients(o.clients);
+    CheckLeastClients(o.server.rules);
+    return std::make_unique<HelperServer>(
+        o.server, [&log](const std::string& event, const std::string& detail) {
+          log.Event("helper", event, detail);
+        });
   });
+  HelperServer& helper = *served;
   std::cout
       << "listening on " << helper.address() << ": " << helper.name() << ", helper of "
       << Count(o.server.rules.clients.size(), "client") << (o.server.insecure ? ", INSECURE" : "")

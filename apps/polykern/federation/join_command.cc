@@ -5,16 +5,80 @@
 #include "commands.h"
 #include "common_options.h"
 #include "console.h"
+#include "federation/configured.h"
 #include "federation/federation_options.h"
 #include "federation/join_session.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
 #include "polykern/core/text.h"
+#include "polykern/data/mqtt/mqtt_input.h"
 #include "polykern/data/samples/input_stream.h"
 #include "polykern/net/agent/renewal.h"
 #include "service.h"
 
 namespace polykern {
+namespace {
+
+/// The folder of a service's credentials. Its unit has an empty line in place of what is missing.
+std::string CertificatesOfService() {
+  if (CredentialsFolder().empty()) {
+    throw Error(OptionName("certificates") +
+                " is needed: the folder that `polykern pki issue` made; a service's is " +
+                "/etc/polykern/join/NAME");
+  }
+  for (const char* file : {"client.crt", "client.key", "ca.crt"}) {
+    if (!CredentialsWith(file).empty()) continue;
+    throw Error(std::string("/etc/polykern/join/NAME/") + file +
+                ": there is no such file; copy the folder there that `polykern pki issue` made");
+  }
+  return CredentialsFolder();
+}
+
+void Complete(JoinOptions& o) {
+  if (o.agent.coverage) CheckCoverage(*o.agent.coverage);
+  o.output.intervals = o.agent.coverage.has_value();
+  LinkOptions& link = o.agent.link;
+  link.keepalive = Milliseconds(o.keepalive);
+  link.refused_wait = Milliseconds(o.ask_again);
+  if (link.insecure && !o.renew.empty()) {
+    throw Error(OptionName("renew") + " has no effect with " + OptionName("insecure") +
+                ": leave it out");
+  }
+  if (link.insecure) return;
+  if (link.certificates.empty()) link.certificates = CertificatesOfService();
+  WarnOfOpenKeys({link.certificates + "/client.key"});
+}
+
+std::unique_ptr<MqttInput> OpenBroker(const JoinOptions& o) {
+  if (!IsMqtt(o.input)) return nullptr;
+  const MqttAddress broker = ParseMqtt(o.input);
+  if (IsMqtt(o.output.output) && ParseMqtt(o.output.output).name() == broker.name()) {
+    throw Error(OptionName("input") + " and " + OptionName("output") +
+                " name the same topic; choose another for one of them");
+  }
+  return std::make_unique<MqttInput>(broker, "polykern-" + NameOf(o), TellOfBroker);
+}
+
+void Join(JoinOptions& o) {
+  LeaveNoCoreFiles();
+  std::optional<CertificateRenewal> renewal;
+  std::unique_ptr<MqttInput> broker;
+  std::shared_ptr<std::istream> input;
+  const auto session = Configured([&] {
+    Complete(o);
+    if (!o.renew.empty()) {
+      renewal.emplace(o.renew, o.agent.link.certificates, [](const std::string& line) {
+        std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
+      });
+    }
+    broker = OpenBroker(o);
+    if (broker == nullptr) input = OpenInput(o.input);
+    return std::make_unique<JoinSession>(o);
+  });
+  session->Run(broker != nullptr ? *broker : *input, broker.get());
+}
+
+}  // namespace
 
 void AddJoinCommand(CLI::App& program, const std::string& typed) {
   auto o = std::make_shared<JoinOptions>();
@@ -83,41 +147,7 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
       ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
   AddKeepaliveOption(join, o->keepalive);
-  join.callback([o] {
-    LeaveNoCoreFiles();
-    if (o->agent.coverage) CheckCoverage(*o->agent.coverage);
-    o->output.intervals = o->agent.coverage.has_value();
-    o->agent.link.keepalive = Milliseconds(o->keepalive);
-    o->agent.link.refused_wait = Milliseconds(o->ask_again);
-    if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
-      o->agent.link.certificates = CredentialsWith("client.crt");
-    }
-    if (!o->agent.link.insecure && o->agent.link.certificates.empty()) {
-      throw Error(
-          "--certificates is needed: the folder that `polykern pki issue` made; a service's "
-          "is /etc/polykern/join/NAME");
-    }
-    if (!o->agent.link.insecure) WarnOfOpenKeys({o->agent.link.certificates + "/client.key"});
-    std::optional<CertificateRenewal> renewal;
-    if (!o->renew.empty()) {
-      if (o->agent.link.insecure)
-        throw Error("--renew has no effect with --insecure: leave it out");
-      renewal.emplace(o->renew, o->agent.link.certificates, [](const std::string& line) {
-        std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
-      });
-    }
-    if (IsMqtt(o->input)) {
-      const MqttAddress broker = ParseMqtt(o->input);
-      if (IsMqtt(o->output.output) && ParseMqtt(o->output.output).name() == broker.name()) {
-        throw Error("--input and --output name the same topic; choose another for one of them");
-      }
-      MqttInput input(broker, "polykern-" + NameOf(*o), TellOfBroker);
-      JoinSession(*o).Run(input, &input);
-      return;
-    }
-    const std::shared_ptr<std::istream> input = OpenInput(o->input);
-    JoinSession(*o).Run(*input);
-  });
+  join.callback([o] { Join(*o); });
 }
 
 }  // namespace polykern

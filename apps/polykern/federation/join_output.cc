@@ -42,7 +42,8 @@ JoinOutput::JoinOutput(const JoinOutputOptions& options, std::string client)
   std::error_code none;
   if (output_ != nullptr && predictions_ != nullptr &&
       std::filesystem::equivalent(options.output, options.predictions, none)) {
-    throw Error("--output and --predictions name the same file; choose another for one of them");
+    throw Error(OptionName("output") + " and " + OptionName("predictions") +
+                " name the same file; choose another for one of them");
   }
   if (predictions_ != nullptr) predictions_->Begin(PredictionsHeader(intervals_));
 }

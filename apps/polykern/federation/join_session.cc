@@ -52,12 +52,16 @@ JoinSession::JoinSession(const JoinOptions& options)
     : options_(options),
       output_(options.output, NeedsName(options) ? NameOf(options) : options.agent.link.name),
       agent_(options.agent) {
-  const auto status = [this] { return ServiceStatus(agent_.status()); };
-  service_.Ready(status());
-  service_.WatchOver(status);
   const InputKind kind = KindOf(options.input);
   wait_ = options.wait || (kind != InputKind::kStream && !options.no_wait);
   can_resume_ = kind == InputKind::kFile;
+}
+
+/// Returns when there is a model, or ranges are to be learnt.
+void JoinSession::Meet() {
+  const auto status = [this] { return ServiceStatus(agent_.status()); };
+  service_.Ready(status());
+  service_.WatchOver(status);
   WaitPatiently([&](auto time) {
     const auto met = [this] { return agent_.status().ready || agent_.learning_ranges(); };
     if (!met()) agent_.WaitForStep(time);
@@ -77,6 +81,7 @@ SampleColumns JoinSession::Columns() const {
 
 void JoinSession::Run(std::istream& input, MqttInput* broker) {
   broker_ = broker;
+  Meet();
   SampleFeed feed(input, InputName(options_.input), Columns(), scale_, options_.pending);
   bool broken = false;
   try {
@@ -105,7 +110,7 @@ void JoinSession::LearnRanges(SampleFeed& feed) {
   FeedSample sample;
   while (agent_.learning_ranges() &&
          (!wait_ || (feed.seen().labels < wanted && feed.seen().lines < most)) &&
-         feed.Collect(sample, most)) {
+         Await([&] { return feed.Collect(sample, most); })) {
     if (!wait_ && agent_.learning_ranges()) {  // else it is not too late for a real one
       if (sample.problem.empty() && !sample.late_label) output_.Predicted(sample.id, {}, scale_);
       without_model_ = sample.read.line;
@@ -138,7 +143,7 @@ void JoinSession::TellRanges(const SampleFeed& feed) {
 void JoinSession::Read(SampleFeed& feed) {
   Resume(feed);
   FeedSample sample;
-  while (feed.Next(sample)) {
+  while (Await([&] { return feed.Next(sample); })) {
     TellNews(feed);
     try {
       if (!sample.problem.empty()) throw UnusableSample(sample.problem);
@@ -281,11 +286,20 @@ void JoinSession::TellOfLearning(bool learnt) {
   }
 }
 
+/// What `next` returns, which reads the input and may wait for ever.
+bool JoinSession::Await(const std::function<bool()>& next) {
+  service_.Rest();
+  const bool more = next();
+  service_.Work();
+  return more;
+}
+
 /// Waits with `wait(time)` until it gives true, however long, and says why it takes so long.
-void JoinSession::WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const {
+void JoinSession::WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) {
   using Clock = std::chrono::steady_clock;
   Patience patience(options_.give_up, Clock::now());
   while (!wait(std::chrono::milliseconds(200))) {
+    service_.Work();
     for (const std::string& line : patience.Next(agent_.status(), Clock::now())) Tell(line);
   }
 }

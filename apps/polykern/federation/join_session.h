@@ -40,17 +40,18 @@ struct JoinOptions {
 /// What this agent is called.
 std::string NameOf(const JoinOptions& options);
 
-/// An agent beside its input, from the first model to the input's end: predictions on standard
+/// An agent beside its input, to the input's end: predictions on standard
 /// output or in files, all else on standard error. Throws Error. Use it from one thread.
 class JoinSession {
  public:
-  /// Returns when there is a model, or ranges are to be learnt. The options must outlive this.
+  /// The options must outlive this.
   explicit JoinSession(const JoinOptions& options);
 
   /// `broker`: the same, if it is one.
   void Run(std::istream& input, MqttInput* broker = nullptr);
 
  private:
+  void Meet();
   void LearnRanges(SampleFeed& feed);
   void TellRanges(const SampleFeed& feed);
   void Read(SampleFeed& feed);
@@ -65,7 +66,8 @@ class JoinSession {
   void Learn(const SampleFeed& feed, const FeedSample& sample,
              const std::optional<ToldPrediction>& told);
   void TellOfLearning(bool learnt);
-  void WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait) const;
+  bool Await(const std::function<bool()>& next);
+  void WaitPatiently(const std::function<bool(std::chrono::milliseconds)>& wait);
   void Summarize(const FeedCounts& counts) const;
 
   const JoinOptions& options_;

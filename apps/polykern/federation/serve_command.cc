@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "config_file.h"
 #include "console.h"
+#include "federation/configured.h"
 #include "federation/serve_options.h"
 #include "federation/serve_report.h"
 #include "polykern/core/error.h"
@@ -71,7 +72,7 @@ sigset_t BlockSignals(bool reloads) {
 WebPage PageOfThisProgram() {
   const LivePage page = FederationPage();
   if (page.html.empty()) {
-    throw Error("--web: there is no page, because when this program was built " +
+    throw Error(OptionName("web") + ": there is no page, because when this program was built " +
                 std::string(WhyNoPage()) + ", and build again (scripts/run does)");
   }
   return {page.html, page.script, page.style};
@@ -81,17 +82,20 @@ void Execute(ServeOptions o) {
   LeaveNoCoreFiles();
   Service service;
   o.hosted.server.keys = CredentialsWith("server.key");
-  CompleteServeOptions(o);
   const std::vector<std::string> arguments = OwnArguments();
   const sigset_t signals = BlockSignals(std::ranges::any_of(
       arguments, [](const std::string& word) { return word.starts_with("--config"); }));
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is like a full disk
 
-  if (!o.hosted.web.listen.empty()) o.hosted.web.page = PageOfThisProgram();
-  o.hosted.control = ControlPath(o.hosted.store);
-  o.federation.clients = o.hosted.rounds.roster;
-  o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
-  HostedServer server(o.hosted);
+  const auto hosted = Configured([&o] {
+    CompleteServeOptions(o);
+    if (!o.hosted.web.listen.empty()) o.hosted.web.page = PageOfThisProgram();
+    o.hosted.control = ControlPath(o.hosted.store);
+    o.federation.clients = o.hosted.rounds.roster;
+    o.hosted.federation = CompleteForStore(o.federation, o.hosted.store, o.hosted.rounds.steps);
+    return std::make_unique<HostedServer>(o.hosted);
+  });
+  HostedServer& server = *hosted;
   if (!o.hosted.server.insecure) {
     const AuthorityPaths paths(o.hosted.server.certificates, o.hosted.server.keys);
     WarnOfOpenKeys({paths.server_key, paths.key});

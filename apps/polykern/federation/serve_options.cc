@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "federation/client_names.h"
+#include "federation/configured.h"
 #include "federation/federation_options.h"
 #include "options.h"
 #include "polykern/core/error.h"
@@ -20,7 +21,8 @@ Range ParseTargetRange(const std::string& text) {
   try {
     return ParseRange("=" + text).range;
   } catch (const Error&) {
-    throw Error("--target-range '" + text + "' is neither of the form LOW:HIGH nor none");
+    throw Error(OptionName("target_range", "'" + text + "'") +
+                " is neither of the form LOW:HIGH nor none");
   }
 }
 
@@ -32,21 +34,23 @@ void CompleteServeOptions(ServeOptions& o) {
     const Range range = ParseTargetRange(o.target_range);
     o.federation.target_range = {"", range.low, range.high};
   }
-  o.hosted.rounds.roster = ReadClientNames(o.hosted.rounds.roster, "--clients");
+  o.hosted.rounds.roster = ReadClientNames(o.hosted.rounds.roster, OptionName("clients"));
   o.hosted.rounds.least_clients = LeastClientsOfStep(o.federation);
   o.hosted.rounds.use_late = o.stale == "accept";
   o.hosted.rounds.asynchronous = o.mode == "async";
   if (o.hosted.rounds.asynchronous && o.has_rounds) {
-    throw Error("--mode async has no rounds: leave out --quorum and --deadline");
+    throw Error(OptionName("mode", "async") + " has no rounds: leave out " + OptionName("quorum") +
+                " and " + OptionName("deadline"));
   }
   if (o.retry_latest < o.retry_earliest) {
-    throw Error("--retry-latest must not lie before --retry-earliest");
+    throw Error(OptionName("retry_latest") + " must not lie before " +
+                OptionName("retry_earliest"));
   }
   o.hosted.rounds.retry_earliest = Milliseconds(o.retry_earliest);
   o.hosted.rounds.retry_latest = Milliseconds(o.retry_latest);
   if (const std::size_t most = MostConnectedHere(); o.hosted.rounds.most_connected > most) {
     if (o.has_max_connected) {
-      throw Error("--max-connected " + std::to_string(o.hosted.rounds.most_connected) +
+      throw Error(OptionName("max_connected", std::to_string(o.hosted.rounds.most_connected)) +
                   ": there are file descriptors for " + std::to_string(most) +
                   " clients; raise their limit (ulimit -n), or lower this one");
     }
@@ -129,7 +133,10 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
   group(
       "Rounds",
       serve.add_option_function<std::string>(
-          "--quorum", [o](const std::string& t) { o->hosted.rounds.quorum = ParseQuorum(t); },
+          "--quorum",
+          [o](const std::string& t) {
+            o->hosted.rounds.quorum = Configured([&t] { return ParseQuorum(t); });
+          },
           "Clients that must answer a step: a share of those connected, a number, or all that ever "
           "took part (default: 80%, and at least --least-clients, which is 2 then)"));
   group("Rounds", serve
@@ -197,7 +204,7 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
               "--range",
               [o](const std::vector<std::string>& texts) {
                 for (const auto& text : texts) {
-                  const DeclaredRange range = ParseRange(text);
+                  const DeclaredRange range = Configured([&text] { return ParseRange(text); });
                   o->federation.ranges.push_back({range.column, range.range.low, range.range.high});
                 }
               },
