@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from federation import JOIN, POLYKERN
+from federation import JOIN, POLYKERN, kill
 
 
 class Manager:
@@ -152,6 +152,15 @@ def test_a_wrong_configuration_is_not_tried_again(tmp_path, words, said):
         done = subprocess.run([POLYKERN, *words.split()], cwd=tmp_path, capture_output=True, text=True, timeout=20, env={**os.environ, **more},
                               stdin=subprocess.DEVNULL)
         assert done.returncode == code and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_server_whose_options_are_not_its_stores_is_not_started_again(federation, manager):
+    f = federation("pof-mkl", clients=1)
+    serve(f, manager(f, "serve"))
+    kill(f.server)
+    done = subprocess.run([POLYKERN, "serve", "--dimension", "6"], cwd=f.folder, capture_output=True, text=True, timeout=20,
+                          env={**os.environ, "NOTIFY_SOCKET": "/no/where"})
+    assert done.returncode == 2 and "(dimension: 5 -> 6)" in done.stderr and "a new store: another --store\n" in done.stderr, done.stderr
 
 
 def test_what_may_pass_is_tried_again(federation, manager):

@@ -154,11 +154,16 @@ def free_port():
         return one.getsockname()[1]
 
 
-def check_three_stations(start, expected, *emulator):
-    """Under the units' own commands, from the first step."""
+def forget():
+    """Whatever the units have left in their folders."""
     for state in [ROOT / "var/lib/polykern-serve", *(ROOT / "var/lib/polykern-join" / name for name in STATIONS)]:
         for file in ("store.db", "store.db-wal", "store.db-shm", "state", "predictions.jsonl"):
             (state / file).unlink(missing_ok=True)
+
+
+def check_three_stations(start, expected, *emulator):
+    """Under the units' own commands, from the first step."""
+    forget()
     server = start("polykern-serve.service")
     server.hears("READY=1")
     stations = [start("polykern-join@.service", name, *emulator) for name in STATIONS]

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from chroot import (ROOT, SOURCE, STATIONS, check_says, check_three_stations, check_versions, do, install, make_samples, newest, unit_of,
+from chroot import (ROOT, SOURCE, STATIONS, check_says, check_three_stations, check_versions, do, forget, install, make_samples, newest, unit_of,
                     version_of)
 
 UNITS = {"polykern-serve.service": "polykern", "polykern-helper.service": "polykern", "polykern-join@.service": "polykern-agent"}
@@ -115,6 +115,7 @@ def test_the_helper_and_three_stations_under_the_units_commands_have_the_simulat
         serve.write_text(plain)
         helpers.write_text(two)
         make_samples("pof-mkl", kernels_per_upload=5)
+        forget()
 
 
 @pytest.mark.parametrize("unit, instance, file, words", [

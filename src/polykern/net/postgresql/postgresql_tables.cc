@@ -214,7 +214,8 @@ void OpenTables(Connection& connection, const StoreConfiguration* configuration)
     if (connection.Number("SELECT (SELECT count(*) FROM polykern_state) + "
                           "(SELECT count(*) FROM polykern_client)") != 0) {
       throw Error(connection.name() + ": the store was made with another configuration (" + text +
-                  "); leave out what differs, or start with a new store");
+                  "); leave out what differs, or start with a new store: another " +
+                  OptionName("store"));
     }
     ReplaceConfiguration(connection, *configuration);
   }

@@ -26,7 +26,7 @@ class HttpServer {
   HttpServer(const std::string& option, const std::string& listen, const TlsContext& tls,
              HttpHandler handle);
   /// On a socket in the file system, plain, for this user alone; a socket that already exists is
-  /// nobody's any more. Throws Error with the system's words.
+  /// nobody's any more. Throws Error.
   HttpServer(const std::string& path, HttpHandler handle);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -147,7 +147,8 @@ class SqliteStore final : public Store {
                         database_.Number("SELECT count(*) FROM client") == 0;
     if (!unused) {
       throw Error(database_.path() + ": the store was made with another configuration (" + text +
-                  "); leave out what differs, or start with a new store");
+                  "); leave out what differs, or start with a new store: another " +
+                  OptionName("store"));
     }
     Transaction transaction(database_);
     ReplaceConfiguration(configuration);
