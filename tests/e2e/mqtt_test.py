@@ -10,6 +10,7 @@ import time
 import pytest
 
 from federation import POLYKERN, kill
+from manager import Manager
 
 
 class Broker:
@@ -187,3 +188,21 @@ def test_messages_that_are_not_samples_are_reported_and_skipped(federation, brok
     f.check_predictions()
     assert (f.folder / "agent-0.log").read_text().count(", line ") == 2
     kill(agent)
+
+
+def test_an_agent_that_waits_for_the_broker_of_its_predictions_is_called_alive(federation, broker):
+    f = federation("pof-mkl", clients=1)
+    b = broker()
+    manager = Manager(f.folder, "join")
+    f.serve()
+    agent = f.start(["join", "--server", f"127.0.0.1:{f.port}", "--certificates", "pki/clients/station-0", "--no-wait", "--output",
+                     b.url("predictions")], "agent", env=manager.environment, stdin=subprocess.PIPE)
+    manager.hears("READY=1")
+    kill(b.process)
+    agent.stdin.write((f.folder / "0.csv").read_text())
+    agent.stdin.flush()
+    f.until(lambda: "waiting for it" in (f.folder / "agent.log").read_text())
+    for _ in range(4):
+        manager.hears("WATCHDOG=1")
+    kill(agent)
+    manager.socket.close()

@@ -112,7 +112,7 @@ void JoinSession::LearnRanges(SampleFeed& feed) {
          (!wait_ || (feed.seen().labels < wanted && feed.seen().lines < most)) &&
          Await([&] { return feed.Collect(sample, most); })) {
     if (!wait_ && agent_.learning_ranges()) {  // else it is not too late for a real one
-      if (sample.problem.empty() && !sample.late_label) output_.Predicted(sample.id, {}, scale_);
+      if (sample.problem.empty() && !sample.late_label) Put(sample, {});
       without_model_ = sample.read.line;
     }
     if (feed.seen().labels >= wanted) TellRanges(feed);
@@ -245,9 +245,16 @@ std::string JoinSession::TimeOf(const FeedSample& sample, std::uint64_t step) co
   return federation_.time.empty() ? std::to_string(step + 1) : TimeText(sample.time);
 }
 
+/// A broker of predictions that is away is waited for.
+void JoinSession::Put(const FeedSample& sample, const std::optional<AgentPrediction>& prediction) {
+  if (IsMqtt(options_.output.output)) service_.Rest();
+  output_.Predicted(sample.id, prediction, scale_);
+  service_.Work();
+}
+
 ToldPrediction JoinSession::TellPrediction(SampleFeed& feed, const FeedSample& sample,
                                            const AgentPrediction& prediction) {
-  if (sample.read.line > without_model_) output_.Predicted(sample.id, prediction, scale_);
+  if (sample.read.line > without_model_) Put(sample, prediction);
   const ToldPrediction told{prediction.value, prediction.interval, TimeOf(sample, prediction.step)};
   if (!sample.y) feed.Tell(sample.id, told);
   return told;

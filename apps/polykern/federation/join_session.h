@@ -61,6 +61,7 @@ class JoinSession {
   void MoveOn(SampleFeed& feed);
   void Use(SampleFeed& feed, const FeedSample& sample);
   std::string TimeOf(const FeedSample& sample, std::uint64_t step) const;
+  void Put(const FeedSample& sample, const std::optional<AgentPrediction>& prediction);
   ToldPrediction TellPrediction(SampleFeed& feed, const FeedSample& sample,
                                 const AgentPrediction& prediction);
   void Learn(const SampleFeed& feed, const FeedSample& sample,
