@@ -2,17 +2,20 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/algorithms/gram/gram_server.h"
+#include "polykern/core/normal_equations.h"
 
 namespace polykern {
 namespace {
 
-/// What the sums of one client say.
-class SumsOfClient {
+/// What sums say, of one client or of several.
+template <class Integer>
+class SumsOfExpert {
  public:
-  SumsOfClient(const GramGrid& grid, std::size_t expert, std::span<const std::uint64_t> numbers)
+  SumsOfExpert(const GramGrid& grid, std::size_t expert, std::span<const Integer> numbers)
       : width_(grid.WidthOf(expert)), numbers_(numbers) {}
 
   double Square(std::size_t i) const { return At(GramGrid::RowStart(width_, i)); }
@@ -26,7 +29,7 @@ class SumsOfClient {
   }
 
   std::size_t width_;
-  std::span<const std::uint64_t> numbers_;
+  std::span<const Integer> numbers_;
 };
 
 /// With noise: no number is larger than so many samples can make it, but for rounding.
@@ -40,8 +43,10 @@ bool TooLarge(const GramGrid& grid, std::span<const std::uint64_t> numbers, doub
   });
 }
 
-/// What is wrong with them; null: nothing.
-const char* Fault(const GramGrid& grid, const SumsOfClient& sums, double samples) {
+/// What is wrong with the sums of so many messages; null: nothing.
+template <class Integer>
+const char* Fault(const GramGrid& grid, const SumsOfExpert<Integer>& sums, double samples,
+                  double messages) {
   const auto features = static_cast<double>(grid.features());
   // A pair's squares add up to 1 / D; each feature may be half a unit off, and a little as a float.
   const double tolerance = samples * 4 * std::sqrt(GramGrid::kUnit / features);
@@ -61,11 +66,36 @@ const char* Fault(const GramGrid& grid, const SumsOfClient& sums, double samples
     all += sums.Weight(i);
   }
   const double rounding = GramGrid::kUnit * static_cast<double>(grid.experts());
-  if (std::abs(all - 1) > rounding) return "its weights do not sum to 1";
+  if (std::abs(all - messages) > rounding * messages) {
+    return "the weights of a client do not sum to 1";
+  }
   return nullptr;
 }
 
 }  // namespace
+
+const char* FaultOfSum(const GramGrid& grid, const Release& release) {
+  const SumsOfExpert<std::int64_t> sums(grid, release.kind, release.sums);
+  return Fault(grid, sums, static_cast<double>(release.count.samples),
+               static_cast<double>(release.messages));
+}
+
+bool CanBeProducts(std::size_t width, std::span<const double> equations, double squares,
+                   double tolerance) {
+  std::vector<double> bordered;
+  for (std::size_t i = 0; i < width; ++i) {  // rows of the larger matrix end with b
+    const auto row = equations.subspan(GramGrid::RowStart(width, i), width - i + 1);
+    bordered.insert(bordered.end(), row.begin(), row.end());
+    bordered.push_back(0);
+  }
+  bordered.push_back(squares);
+  bordered.push_back(0);
+  NormalEquations matrix(width + 1);
+  matrix.Load(bordered);
+  std::vector<DoubleLanes> scratch;
+  std::vector<double> unused(width + 1);
+  return matrix.AddAndSolve({}, 1, tolerance, scratch, unused);
+}
 
 void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates) {
   auto numbers = std::span<const std::uint64_t>(updates.integers);
@@ -96,8 +126,8 @@ void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updat
         numbers = numbers.subspan(grid.NumbersOf(expert));
         continue;
       }
-      const SumsOfClient sums(grid, expert, numbers);
-      if (const char* fault = Fault(grid, sums, static_cast<double>(samples))) {
+      const SumsOfExpert sums(grid, expert, numbers);
+      if (const char* fault = Fault(grid, sums, static_cast<double>(samples), 1)) {
         refuse(Rule::kSums,
                "the sums of expert " + std::to_string(expert) + " are impossible: " + fault);
       }

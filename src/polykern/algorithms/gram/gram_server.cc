@@ -283,10 +283,16 @@ class GramServer final : public Server {
       schedule_.Refused(e, static_cast<double>(new_unknowns));
       return Discard(release, release.refusal);
     }
-    if (!CanBe(width, sums_, samples)) {
+    const char* fault = FaultOfSum(grid_, release);
+    constexpr double kRounding = 1e-12;  // of F^2 sums of products in double, generously
+    if (!fault && !CanBeProducts(width, std::span(sums_).first(size), sums_[size],
+                                 kRounding * (1 + samples))) {
+      fault = "no samples have such products";
+    }
+    if (fault) {
       return Discard(release, "no samples can have these sums, so one of " +
-                                  std::to_string(release.messages) + " messages is wrong" +
-                                  Suspect(release));
+                                  std::to_string(release.messages) +
+                                  " messages is wrong: " + fault + Suspect(release));
     }
     division_.Passed();
     const double keep = WholePower(rule_.forgetting, broadcast_.step - expert.last);
@@ -303,24 +309,6 @@ class GramServer final : public Server {
       TakeLeading(expert, width, smaller - 1);
       Solve(smaller - 1);
     }
-  }
-
-  /// Is [A b; b' sum y^2] of such sums positive semidefinite but for double's rounding?
-  bool CanBe(std::size_t width, std::span<const double> sums, double samples) {
-    const std::size_t size = GramGrid::EquationsSize(width);
-    bordered_.clear();
-    for (std::size_t i = 0; i < width; ++i) {  // rows of the larger matrix end with b
-      const std::size_t row = GramGrid::RowStart(width, i);
-      for (std::size_t j = 0; j <= width - i; ++j) bordered_.push_back(sums[row + j]);
-      bordered_.push_back(0);
-    }
-    bordered_.push_back(sums[size]);
-    bordered_.push_back(0);
-    NormalEquations equations(width + 1);
-    equations.Load(bordered_);
-    theta_.resize(width + 1);
-    constexpr double kRounding = 1e-12;  // of F^2 sums of products in double, generously
-    return equations.AddAndSolve({}, 1, kRounding * (1 + samples), scratch_, theta_);
   }
 
   /// The equations of a smaller size are in those of a larger one.
@@ -365,8 +353,7 @@ class GramServer final : public Server {
   std::vector<Release> releases_;
   bool closing_ = false;  // a step has ended, and Open has not been called
   std::vector<std::string> discarded_;
-  std::vector<double> sums_;      // Use's
-  std::vector<double> bordered_;  // CanBe's matrix
+  std::vector<double> sums_;  // Use's
   std::vector<double> theta_;
   std::vector<DoubleLanes> scratch_;
 };

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/gram/gram_grid.h"
@@ -24,6 +27,16 @@ struct GramServerRule {
 /// length, labels within their range, weights that sum to 1. The updates must have passed
 /// CheckUpdates.
 void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates);
+
+/// What is wrong with a sum over clients, by the same rules, which hold for it as well, when nobody
+/// could check its messages one by one; null: nothing. Whether its matrix can be says
+/// CanBeProducts.
+const char* FaultOfSum(const GramGrid& grid, const Release& release);
+
+/// Can some samples have these A and b (gram_grid.h), and this sum of y^2? Then [A b; b' sum y^2]
+/// is positive semidefinite; no eigenvalue may be below `-tolerance`, which is above 0.
+bool CanBeProducts(std::size_t width, std::span<const double> equations, double squares,
+                   double tolerance);
 
 /// pof-gram's server: adds up the sums that the clients send, holds them until the schedule lets
 /// them go, and then solves the ridge regressions of their experts, whatever the number of clients.

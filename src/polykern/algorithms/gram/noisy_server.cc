@@ -117,14 +117,6 @@ class NoisyGramServer final : public Server {
                          std::to_string(broadcast_.step - 1) + ": " + why);
   }
 
-  /// Could sums over our samples be so large, with noise? Twelve deviations are never exceeded.
-  bool CanBe(const Release& release) const {
-    const double largest = samples_ / (2 * std::sqrt(static_cast<double>(grid_.features())));
-    const double most = largest * (1 + 1e-4) + messages_ * grid_.unit() + 12 * release.deviation;
-    return std::ranges::all_of(release.estimate,
-                               [most](double number) { return std::abs(number) <= most; });
-  }
-
   void Use(const Release& release) {
     if (!release.refusal.empty()) return Discard(release, release.refusal);
     if (release.estimate.size() != grid_.NumbersOf(0)) {
@@ -134,7 +126,7 @@ class NoisyGramServer final : public Server {
     }
     samples_ += static_cast<double>(release.count.samples);
     messages_ += static_cast<double>(release.messages);
-    if (!CanBe(release)) {
+    if (!CanBeNoisy(grid_, release.estimate, samples_, messages_, release.deviation)) {
       return Discard(release,
                      "no samples can have these sums, so this release or an earlier one had a "
                      "wrong message: learning has stopped; start with a new store");

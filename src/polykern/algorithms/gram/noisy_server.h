@@ -66,6 +66,11 @@ class NoisySchedule {
 std::vector<double> SolveNoisy(const GramGrid& grid, std::span<const double> estimate,
                                double samples, double deviation, double ridge);
 
+/// Can this be an estimate of sums over so many samples, which came in so many messages? False
+/// means that a message was wrong; noise alone never makes it so.
+bool CanBeNoisy(const GramGrid& grid, std::span<const double> estimate, double samples,
+                double messages, double deviation);
+
 /// Settings of the server.
 struct NoisyServerRule {
   double ridge = 1e-4;  ///< of features of length 1, > 0

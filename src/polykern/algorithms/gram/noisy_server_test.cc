@@ -1,5 +1,6 @@
 #include "polykern/algorithms/gram/noisy_server.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/algorithms/shared/twin_testing.h"
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -156,6 +158,45 @@ TEST_F(NoisyServer, LearnsNothingMoreFromSumsThatNoSamplesHave) {
     EXPECT_EQ(server->broadcast().model, model);
     ASSERT_THAT(server->discarded(), SizeIs(1));
     EXPECT_THAT(server->discarded()[0], HasSubstr("no samples can have these sums"));
+  }
+}
+
+TEST_F(NoisyServer, LearnsNothingFromNumbersOfWhichEachAloneCouldBe) {
+  // What a client that hides behind masks may add: three times its share to every number.
+  const auto server = NewServer();
+  Step(*server);
+  const auto model = server->broadcast().model;
+  Commit(*server, 5);
+  ASSERT_THAT(server->releases(), SizeIs(1));
+  Release& release = server->releases()[0];
+  Estimate(release);
+  const double most = 40 / (2 * std::sqrt(static_cast<double>(kNoisyFeatures)));
+  for (double& number : release.estimate) {
+    number *= 3;
+    ASSERT_LT(std::abs(number), most * 5) << "it is not for its size that it is found";
+  }
+  server->Open();
+  EXPECT_EQ(server->broadcast().model, model);
+  EXPECT_THAT(server->discarded(), ElementsAre(HasSubstr("no samples can have these sums")));
+}
+
+TEST_F(NoisyServer, NeverRefusesHonestSums) {
+  Random random(11, Purpose::kTest);
+  for (int round = 0; round < 10'000; ++round) {
+    const std::size_t count = 1 + random.Below(60);
+    LearntSamples samples = NoisySamples(count, 7 + random.Below(1000));
+    const std::uint64_t extreme = random.Below(4);
+    for (double& label : samples.y) {
+      if (extreme == 1) label = 1;
+      if (extreme == 2) label = random.Below(2) == 0 ? -5 : 5;
+    }
+    if (extreme == 3) samples.x.assign(samples.x.size(), 0);
+    Vector estimate = Numbers(samples);
+    const double times = std::pow(10.0, 5 * random.Uniform());  // so many alike
+    const double deviation = 0.01 * std::pow(10.0, 4 * random.Uniform());
+    for (double& number : estimate) number = times * number + deviation * random.Normal();
+    ASSERT_TRUE(CanBeNoisy(grid_, estimate, times * static_cast<double>(count), times, deviation))
+        << round;
   }
 }
 

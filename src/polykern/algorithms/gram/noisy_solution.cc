@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "polykern/algorithms/gram/gram_server.h"
 #include "polykern/algorithms/gram/noisy_server.h"
 #include "polykern/core/symmetric_eigen.h"
 
@@ -56,6 +57,32 @@ Regression Decode(std::size_t width, std::span<const double> numbers, double sam
 }
 
 }  // namespace
+
+bool CanBeNoisy(const GramGrid& grid, std::span<const double> estimate, double samples,
+                double messages, double deviation) {
+  const std::size_t width = grid.WidthOf(0);
+  const auto features = static_cast<double>(grid.features());
+  // Products of features are at most 1 / D, those with labels at most 1 / (2 sqrt D), which is
+  // more. Twelve deviations are never exceeded.
+  const double most =
+      samples / (2 * std::sqrt(features)) * (1 + 1e-4) + messages * grid.unit() + 12 * deviation;
+  if (!std::ranges::all_of(estimate, [most](double each) { return std::abs(each) <= most; })) {
+    return false;
+  }
+  const Regression regression = Decode(width, estimate, samples);
+  std::vector<double> equations;
+  for (std::size_t i = 0; i < width; ++i) {
+    for (std::size_t j = i; j < width; ++j) equations.push_back(regression.a[i * width + j]);
+    equations.push_back(regression.b[i]);
+  }
+  // What a symmetric matrix of such noise takes from an eigenvalue: about twice this root, and
+  // twelve deviations more never. Then what rounding does: of the messages, and of the features,
+  // so that a pair's squares do not add up to 1 / D.
+  const double noise = deviation * (2 * std::sqrt(static_cast<double>(width + 1)) + 12);
+  const double rounding = messages * grid.unit() * static_cast<double>(width) +
+                          samples * 4 * std::sqrt(GramGrid::kUnit / features);
+  return CanBeProducts(width, equations, samples / 4, noise + rounding);
+}
 
 std::vector<double> SolveNoisy(const GramGrid& grid, std::span<const double> estimate,
                                double samples, double deviation, double ridge) {
