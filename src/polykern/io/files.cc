@@ -46,6 +46,15 @@ std::error_code Fill(const Descriptor& file, std::string_view text, const WriteO
   return {};
 }
 
+/// Where the system has no such thing, or does not let this user, a power cut could undo a new name
+/// in it, and nobody can help that.
+std::error_code TrySyncFolder(const std::string& path) {
+  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.open() && fsync(folder.number()) == 0) return {};
+  const bool unknown = errno == EINVAL || errno == EOPNOTSUPP || errno == EACCES;
+  return unknown ? std::error_code() : LastError();
+}
+
 }  // namespace
 
 std::error_code TryReplaceFile(const std::string& path, std::string_view text,
@@ -64,7 +73,7 @@ std::error_code TryReplaceFile(const std::string& path, std::string_view text,
   if (error) {
     unlink(fresh.c_str());
   } else if (options.durable) {
-    SyncFolder(FolderOf(path));
+    error = TrySyncFolder(FolderOf(path));
   }
   return error;
 }
@@ -116,8 +125,8 @@ void MakePrivateFolder(const std::string& path) {
 }
 
 void SyncFolder(const std::string& path) {
-  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.open()) fsync(folder.number());  // if not: only a power cut could undo the new name
+  const std::error_code error = TrySyncFolder(path);
+  if (error) ThrowCannot(path, "put on the disk", error.value());
 }
 
 std::string FolderOf(const std::string& path) {

@@ -31,7 +31,7 @@ struct WriteOptions {
 
 /// Replaces a file, or makes it: a reader sees the old file or the whole new one, never a half, and
 /// a secret file is secret from its first byte. If it fails, nothing has changed and nothing is
-/// left behind.
+/// left behind; but if the disk fails at the very end, the new file may be there.
 std::error_code TryReplaceFile(const std::string& path, std::string_view text,
                                const WriteOptions& options);
 
@@ -54,7 +54,7 @@ bool HasText(const std::string& path);
 /// Makes a folder, and those above it; it alone is closed to everybody but its owner.
 void MakePrivateFolder(const std::string& path);
 
-/// Returns when the disk has the folder's entries.
+/// Returns when the disk has the folder's entries. Throws Error if it fails.
 void SyncFolder(const std::string& path);
 
 /// The folder that a path is in; "." if it names none.

@@ -188,6 +188,14 @@ TEST(MakePrivateFolder, ClosesItAloneToOthers) {
   umask(before);
 }
 
+TEST(SyncFolder, SaysIfItFailsButNotWhereThereIsNoSuchThing) {
+  const TestFolder folder;
+  SyncFolder(folder.At("."));
+  SyncFolder("/proc");  // which is on no disk
+  EXPECT_THAT(MessageOf([&] { SyncFolder(folder.At("nowhere")); }),
+              testing::HasSubstr("cannot be put on the disk"));
+}
+
 TEST(FolderOf, IsHereForABareName) {
   EXPECT_EQ(FolderOf("name"), ".");
   EXPECT_EQ(FolderOf("a/name"), "a");
