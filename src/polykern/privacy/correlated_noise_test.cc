@@ -163,9 +163,9 @@ TEST(Decoding, HasTheNoiseThatTheorySays) {
   }
 }
 
-// 500,000 running sums after each of 30 releases: sqrt(2 / n) is 0.2 %, and five of it 1 %.
+// 10^6 running sums after each of 30 releases: sqrt(2 / n) is 0.14 %, and seven of it 1 %.
 TEST(LongDecoding, HasTheNoiseThatTheorySaysToOnePercent) {
-  for (const Moments& m : NoiseOfRunningSums(50'000, 10)) {
+  for (const Moments& m : NoiseOfRunningSums(50'000, 20)) {
     EXPECT_NEAR(m.mean, 0, 0.01);
     EXPECT_NEAR(m.square, 1, 0.01);
   }
