@@ -65,10 +65,13 @@ void Coordinator::Check(const Updates& updates) const {
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
   CheckUpdates(algorithm_.shape(), updates);
-  if (updates.releases > broadcast().releases) {  // a helper would take it for a sign of a backup
+  // A helper would take it for a sign that its log was restored.
+  if (updates.releases > std::max(broadcast().releases, most_releases_)) {
     throw BrokenRule(Rule::kSums, "an update counts " + std::to_string(updates.releases) +
                                       " releases, but there were " +
-                                      std::to_string(broadcast().releases));
+                                      std::to_string(broadcast().releases) +
+                                      ": the client is wrong, or the server's store and the "
+                                      "helper's log were both restored from backups");
   }
   const bool must_be_masked = masked_ && !updates.blocks.empty();
   if (updates.nonces.size() != (must_be_masked ? updates.size() : 0)) {

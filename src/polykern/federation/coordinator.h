@@ -40,6 +40,10 @@ class Coordinator {
   /// step, and no update does.
   void TakeLateUpdates() { takes_late_ = true; }
 
+  /// Clients may know of so many releases, if that is more than there were here: the helper does,
+  /// and this server's state may be an older one.
+  void AllowReleases(std::uint64_t releases) { most_releases_ = releases; }
+
   /// What every client of this step works from.
   const Broadcast& broadcast() const { return server_->broadcast(); }
 
@@ -120,6 +124,7 @@ class Coordinator {
   std::vector<Lane> lanes_;
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
   bool takes_late_ = false;
+  std::uint64_t most_releases_ = 0;  // that clients may know of
   bool masked_ = false;
   bool caller_opens_ = false;
 };

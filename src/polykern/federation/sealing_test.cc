@@ -168,6 +168,8 @@ TEST(MaskedSums, AreNotTakenFromClientsThatKnowTheFuture) {
   Updates sent = FirstMessage(*algorithm, Masks());
   sent.releases = 1;
   EXPECT_THROW(masked.Receive(sent), BrokenRule);
+  masked.AllowReleases(1);  // the helper knows of it: the server has gone back to an older state
+  masked.Receive(sent);
 }
 
 TEST(MaskedSums, AreRefusedOfAlgorithmsThatSendNone) {

@@ -197,6 +197,11 @@ bool AgentRounds::BeginEpoch(const Welcome& welcome) {
   learner_->algorithm->BeginEpoch(own);
   learner_->clients.Load(own);
   known = told;
+  if (model_ != nullptr) {
+    auto next = std::make_shared<Broadcast>(*model_);
+    next->releases = 0;  // they are counted anew
+    model_ = std::move(next);
+  }
   state_.configuration = welcome.configuration;
   state_.update.clear();
   state_.next_step = std::max(welcome.answered, std::min(state_.next_step, welcome.model.step));

@@ -111,7 +111,13 @@ std::string AgentRounds::Take(const Verdict& verdict) {
 void AgentRounds::Apply(const ModelChange& change) {
   // A copy: a prediction may be waiting for its label with the old one.
   auto next = std::make_shared<Broadcast>(model_ != nullptr ? *model_ : Broadcast());
+  const std::uint64_t known = next->releases;
   ApplyModel(learner_->algorithm->shape(), change, *next);
+  // Its messages tell the helper of the most releases that it has ever heard of in this epoch, also
+  // if the server has gone back to an older copy: so must the helper have, if it has not noticed.
+  if (learner_->configuration.options.masking == Masking::kHelper) {
+    next->releases = std::max(next->releases, known);
+  }
   model_ = std::move(next);
   finished_ = change.finished;
 }

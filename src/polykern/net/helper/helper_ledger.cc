@@ -30,6 +30,12 @@ std::string NumberText(std::uint64_t number) {
   return std::to_string(number);
 }
 
+/// What helps where the log can be used no more. Noise is planned over all releases of a store.
+std::string StartAgain(const NoiseTerms& noise) {
+  return noise.noisy() ? "start again with a new store and a new log of the helper"
+                       : "start a new epoch";
+}
+
 constexpr std::size_t kNumbersWorthAThread = 100'000;  // a quarter of a millisecond
 
 /// The sum of the streams of every `lanes`-th message, in the ring.
@@ -91,11 +97,12 @@ std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t e
   }
   if (held_.behind && epoch == held_.epoch) {
     return "the helper's log was restored from a backup: clients know of releases "
-           "that it does not; start a new epoch";
+           "that it does not; " +
+           StartAgain(noise);
   }
   if (epoch == held_.epoch && held_.numbers > 0 && noise != held_.noise) {
     return "in this epoch the helper has promised " + WordsOf(held_.noise) + ", and is told " +
-           WordsOf(noise) + "; start a new epoch";
+           WordsOf(noise) + "; " + StartAgain(noise.noisy() ? noise : held_.noise);
   }
   return {};
 }
@@ -242,8 +249,8 @@ void HelperLedger::CheckBudget(const ReleaseRequest& request) const {
   if (request.kind != 0 || request.numbers != noise.numbers || request.ring != noise.ring) {
     RefuseRelease("noise was promised for sums of another layout");
   }
-  if (NoisyReleases(request.epoch) >= noise.releases) RefuseRelease(noise.AllSpent());
-  if (!noise_.IsReady(noise)) {
+  if (noisy_releases(request.epoch) >= noise.releases) RefuseRelease(noise.AllSpent());
+  if (!HasNoise(noise)) {
     throw RefusedRelease{kLater, "the helper has not drawn the noise of this release yet"};
   }
 }
@@ -252,18 +259,18 @@ void HelperLedger::CheckBudget(const ReleaseRequest& request) const {
 std::vector<std::uint64_t> HelperLedger::WithNoise(const ReleaseRequest& request,
                                                    const std::vector<std::uint64_t>& streams) {
   ReleaseHistory history(request.numbers);
-  if (NoisyReleases(request.epoch) > 0) history.Load(held_.streams);
+  if (noisy_releases(request.epoch) > 0) history.Load(held_.streams);
   history.Add(streams);
-  return noise_.Answer(history);
+  return std::exchange(noise_, nullptr)->Answer(history);
 }
 
-std::size_t HelperLedger::NoisyReleases(std::uint64_t epoch) const {
+std::uint64_t HelperLedger::noisy_releases(std::uint64_t epoch) const {
   return IsNew(epoch) || !held_.noise.noisy() ? 0 : held_.streams.size() / held_.noise.numbers;
 }
 
 double HelperLedger::EpsilonSpent() const {
   if (!held_.noise.noisy()) return 0;
-  return held_.noise.EpsilonSpent(held_.noise.Sigma(), NoisyReleases(held_.epoch));
+  return held_.noise.EpsilonSpent(held_.noise.Sigma(), noisy_releases(held_.epoch));
 }
 
 /// The server waits, and has nothing else to do: so all processors of the helper add up.

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "polykern/net/helper/helper_log.h"
 #include "polykern/net/helper/helper_noise.h"
@@ -55,12 +57,15 @@ class HelperLedger {
   /// does. What was promised with the first release holds until the next epoch.
   std::string Refusal(const std::string& federation, std::uint64_t epoch,
                       const NoiseTerms& noise = {}) const;
-  /// How many releases it has settled in an epoch that it does not refuse.
+  /// How many releases it has settled in an epoch that it does not refuse; and how many of them it
+  /// has answered with noise.
   std::uint64_t releases(std::uint64_t epoch) const { return IsNew(epoch) ? 0 : held_.releases; }
+  std::uint64_t noisy_releases(std::uint64_t epoch) const;
 
-  /// Draws the noise of the next release, if there is to be any: before somebody asks for it, or it
-  /// is answered later. Throws Error if that cannot be.
-  void Prepare(const NoiseTerms& noise) { noise_.Prepare(noise); }
+  /// The noise of the next release, if there is to be any: without it the release is answered
+  /// later.
+  void Use(std::unique_ptr<HelperNoise> noise) { noise_ = std::move(noise); }
+  bool HasNoise(const NoiseTerms& terms) const { return noise_ && noise_->terms() == terms; }
   /// With noise: what a row of the first release has lost so far.
   double EpsilonSpent() const;
 
@@ -85,7 +90,6 @@ class HelperLedger {
   void CheckBudget(const ReleaseRequest& request) const;
   std::vector<std::uint64_t> WithNoise(const ReleaseRequest& request,
                                        const std::vector<std::uint64_t>& streams);
-  std::size_t NoisyReleases(std::uint64_t epoch) const;
   std::vector<std::uint64_t> SumOfStreams(const ReleaseRequest& request, const Tally& tally);
   const SecretKey& PairOf(const ReleaseRequest& request, const std::string& client,
                           const PublicKey& key);
@@ -95,8 +99,8 @@ class HelperLedger {
   const std::string name_;
   const SecretKey own_;
   HelperLog& log_;
-  HelperContents held_;  // of it, but for the keys
-  HelperNoise noise_;
+  HelperContents held_;                 // of it, but for the keys
+  std::unique_ptr<HelperNoise> noise_;  // null: it is not drawn yet
   std::vector<std::uint64_t> streams_;  // Judge's: with noise, of the release it judges
   std::map<std::string, Pair> pairs_;
 };

@@ -51,6 +51,11 @@ class HelperLink::Impl final : private ClientStream::Handler {
     return greeting_;
   }
 
+  std::optional<HelperGreeting> greeting() const {
+    const std::lock_guard lock(mutex_);
+    return greeting_;
+  }
+
   void AddKey(const std::string& client, const SignedMaskKey& key) {
     const std::lock_guard lock(mutex_);
     const auto held = keys_.find(client);
@@ -198,7 +203,8 @@ class HelperLink::Impl final : private ClientStream::Handler {
       throw Error("the helper speaks version " + std::to_string(welcome.version) +
                   " of the protocol: update the older one");
     }
-    HelperGreeting greeting{.name = "helper", .key = welcome.key, .releases = welcome.releases};
+    HelperGreeting greeting{
+        .name = "helper", .key = welcome.key, .releases = welcome.releases, .noisy = welcome.noisy};
     if (admission_) {
       greeting.name = VerifyMaskKey(welcome.key, Role::kHelper, *admission_).name;
       if (greeting.name != name_) throw Error("the helper shows a mask key that is not its own");
@@ -310,6 +316,10 @@ HelperLink::~HelperLink() = default;
 std::optional<HelperGreeting> HelperLink::WaitForHelper(milliseconds wait,
                                                         const std::stop_token& stop) {
   return impl_->WaitForHelper(wait, stop);
+}
+
+std::optional<HelperGreeting> HelperLink::greeting() const {
+  return impl_->greeting();
 }
 
 void HelperLink::AddKey(const std::string& client, const SignedMaskKey& key) {

@@ -33,6 +33,7 @@ struct HelperGreeting {
   std::string name = {};
   SignedMaskKey key = {};      ///< for the clients; insecure: without certificate and signature
   std::uint64_t releases = 0;  ///< that it has settled in this epoch, by an answer or for good
+  std::uint64_t noisy = 0;     ///< that it has answered with noise: the next is made of all of them
 };
 
 /// A server's connection to the helper of its masked sums: connects, and connects again, from
@@ -50,6 +51,9 @@ class HelperLink {
   /// greetings may say something else: these are of the newest connection.
   std::optional<HelperGreeting> WaitForHelper(std::chrono::milliseconds wait,
                                               const std::stop_token& stop = {});
+
+  /// The same at once.
+  std::optional<HelperGreeting> greeting() const;
 
   /// What the client said of itself: the helper is told soon, or with the next release that needs
   /// it.

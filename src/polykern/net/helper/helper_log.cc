@@ -8,6 +8,7 @@
 #include "polykern/core/error.h"
 #include "polykern/io/checksum.h"
 #include "polykern/net/helper/helper_log_internal.h"
+#include "polykern/net/helper/helper_wire.h"
 
 namespace polykern {
 namespace {
@@ -32,7 +33,11 @@ bool ReadAnswer(Database& database, HelperContents& contents) {
   contents.answer.resize(numbers.size() / sizeof(std::uint64_t));
   if (!numbers.empty()) std::memcpy(contents.answer.data(), numbers.data(), numbers.size());
   contents.refusal = query.Text(3);
-  return true;
+  // An answer has as many numbers as noise was drawn for; a refusal has none.
+  const std::size_t expected = !contents.refusal.empty() ? 0
+                               : contents.noise.noisy()  ? contents.noise.numbers
+                                                         : contents.answer.size();
+  return contents.answer.size() == expected && contents.answer.size() <= contents.numbers;
 }
 
 /// A double is kept as its bits: nothing of it may be lost.
@@ -81,6 +86,7 @@ bool ReadStreams(Database& database, HelperContents& contents) {
         .samples_per_event = Unsigned(terms.Integer(3)),
         .numbers = Unsigned(terms.Integer(4)),
         .ring = {static_cast<unsigned>(terms.Integer(5)), FromBits(terms.Integer(6))}};
+    if (!CanBeTerms(contents.noise)) return false;
   }
   Statement streams(database, "SELECT sum, numbers FROM stream ORDER BY id");
   while (streams.Next()) {
@@ -93,6 +99,7 @@ bool ReadStreams(Database& database, HelperContents& contents) {
       return false;
     }
     const std::size_t before = contents.streams.size();
+    if (before >= contents.noise.releases * contents.noise.numbers) return false;
     contents.streams.resize(before + contents.noise.numbers);
     std::memcpy(contents.streams.data() + before, numbers.data(), numbers.size());
   }
@@ -102,8 +109,10 @@ bool ReadStreams(Database& database, HelperContents& contents) {
 class SqliteHelperLog final : public HelperLog {
  public:
   explicit SqliteHelperLog(const std::string& path)
-      : file_(path, "helper's log", kHelperLogFormat, [](Database&) {}),
-        database_(WithNoiseTables(*file_)) {}
+      : file_(path, kHelperLogWords, kHelperLogFormat, [](Database&) {}),
+        database_(WithNoiseTables(*file_)) {
+    database_.Run("PRAGMA secure_delete = ON");  // with noise it has had secrets in it
+  }
 
   HelperContents Contents() override {
     const Snapshot snapshot(database_);
@@ -195,9 +204,8 @@ HelperContents ReadHelperContents(Database& database) {
   }
   if (!ReadStreams(database, contents) ||
       ReadAnswer(database, contents) != (contents.releases > 0)) {
-    throw Error(database.path() +
-                ": the helper's log is damaged: its answers are not whole; start a new epoch "
-                "with a new log");
+    throw Error(database.path() + ": the helper's log is damaged: its answers are not whole; " +
+                kHelperLogWords.remedy);
   }
   return contents;
 }

@@ -30,6 +30,13 @@ constexpr const char* kHelperNoiseTables = R"(
                                     numbers BLOB NOT NULL);
 )";
 
+/// Of no use is an older copy: what it has forgotten could be answered once more.
+inline const FileWords kHelperLogWords{
+    .what = "helper's log",
+    .remedy =
+        "do not restore an older copy: name a new file, and start a new epoch; if the sums have "
+        "noise, start again with a new store and a new file"};
+
 /// Throws Error if it is damaged.
 HelperContents ReadHelperContents(Database& database);
 

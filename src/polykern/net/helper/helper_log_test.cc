@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "polykern/io/file_size_limit_testing.h"
+#include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/helper/helper_ledger.h"
 #include "polykern/net/helper/helper_testing.h"
@@ -65,6 +66,7 @@ TEST_F(AHelperLog, KeepsEverything) {
         TestRequest(n, static_cast<std::uint32_t>(random.Below(5)), 1 + random.Below(3000), epoch);
     std::vector<std::uint64_t> answer(request.numbers);
     for (std::uint64_t& number : answer) number = random.Bits();
+    if (n % 5 == 4) answer.clear();  // it is refused
     std::map<std::string, std::uint64_t> next_steps;
     for (const std::string& name : kThree) {
       if (random.Below(3) > 0) next_steps[name] = n + (n == 37 ? UINT64_MAX / 2 : 0);
@@ -112,10 +114,59 @@ TEST_F(AHelperLog, IsNotTakenForAnotherFile) {
   EXPECT_THAT(MessageOf([&] { OpenHelperLog(path); }), HasSubstr("made by a newer polykern"));
 }
 
+TEST_F(AHelperLog, NoticesTermsAndNumbersThatCannotBe) {
+  for (const char* change : {"UPDATE noise SET numbers = 0", "UPDATE noise SET releases = 0",
+                             "UPDATE noise SET releases = 1 << 40", "UPDATE noise SET bits = 63",
+                             "UPDATE noise SET epsilon = -1", "UPDATE noise SET unit = 0",
+                             "INSERT INTO stream SELECT 77, sum, numbers FROM stream",
+                             "UPDATE answer SET refusal = 'no'", "UPDATE state SET numbers = 3"}) {
+    {
+      const auto log = OpenHelperLog(path);
+      ReleaseRequest request = Good(0);
+      request.kind = 0;
+      request.noise = {.epsilon = 1, .releases = 1, .numbers = 20, .ring = kTestRing};
+      std::vector<std::uint64_t> streams(20, 5);
+      log->WriteRelease(
+          {.request = request, .digest = DigestOf(request), .answer = streams, .streams = streams});
+      EXPECT_EQ(log->Contents().noise, request.noise);
+    }
+    ChangeLog(path, change);
+    EXPECT_THAT(MessageOf([&] { OpenHelperLog(path)->Contents(); }), HasSubstr("is damaged"))
+        << change;
+    fs::remove(path);
+  }
+}
+
+TEST_F(AHelperLog, LeavesNothingOfAnEpochInItsFile) {
+  auto log = OpenHelperLog(path);
+  const std::vector<std::uint64_t> secret(3000, 0x5365637265747321);
+  ReleaseRequest request = TestRequest(0, 0, secret.size(), 1);
+  request.noise = {.epsilon = 1, .releases = 1, .numbers = secret.size(), .ring = kTestRing};
+  log->WriteRelease({.request = request,
+                     .digest = DigestOf(request),
+                     .answer = std::vector<std::uint64_t>(secret.size()),
+                     .streams = secret});
+  log->WriteRelease({.request = TestRequest(0, 0, 20, 2), .digest = {}, .refusal = "no"});
+  log.reset();
+  EXPECT_THAT(ReadWholeFile(path), testing::Not(HasSubstr("!sterceS")));
+}
+
+TEST_F(AHelperLog, IsNotToBeRestoredWhereItsFileIsDamaged) {
+  Ask(*OpenHelperLog(path), Good(0));
+  folder.Write("helper.db", ReadWholeFile(path).substr(0, 3 * 16384 - 100));
+  EXPECT_THAT(MessageOf([&] { OpenHelperLog(path)->Contents(); }),
+              testing::AllOf(HasSubstr("the helper's log is damaged"),
+                             HasSubstr("do not restore an older copy"),
+                             testing::Not(HasSubstr("restore the latest"))));
+}
+
 TEST_F(AHelperLog, NoticesThatItsAnswerIsDamaged) {
   Ask(*OpenHelperLog(path), Good(0));
   ChangeLog(path, "UPDATE answer SET numbers = zeroblob(160)");
   EXPECT_THAT(MessageOf([&] { OpenHelperLog(path)->Contents(); }), HasSubstr("is damaged"));
+  EXPECT_THAT(MessageOf([&] { OpenHelperLog(path)->Contents(); }),
+              testing::AllOf(HasSubstr("do not restore an older copy"),
+                             HasSubstr("if the sums have noise, start again with a new store")));
   ChangeLog(path, "DELETE FROM answer");
   EXPECT_THAT(MessageOf([&] { OpenHelperLog(path)->Contents(); }), HasSubstr("is damaged"));
 }

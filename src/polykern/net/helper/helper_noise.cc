@@ -7,30 +7,23 @@
 
 namespace polykern {
 
-void HelperNoise::Prepare(const NoiseTerms& terms) {
-  if (!terms.noisy() || IsReady(terms)) return;
-  Forget();
+HelperNoise::HelperNoise(const NoiseTerms& terms) : terms_(terms), noise_(terms.numbers) {
   const std::uint64_t sigma = terms.Sigma();
   SystemBits bits;
   DiscreteGaussian gaussian(sigma * sigma, bits);
-  noise_.resize(terms.numbers);
   DrawNoise(gaussian, noise_);
-  terms_ = terms;
 }
 
-std::vector<std::uint64_t> HelperNoise::Answer(const ReleaseHistory& streams) {
-  assert(terms_ && noise_.size() == streams.numbers());
-  std::vector<std::uint64_t> answer(streams.numbers());
-  Correlate(ReleaseWeights(terms_->releases), streams, answer);
-  for (std::size_t i = 0; i < answer.size(); ++i) answer[i] -= noise_[i];
-  Forget();
-  return answer;
-}
-
-void HelperNoise::Forget() {
+HelperNoise::~HelperNoise() {
   OPENSSL_cleanse(noise_.data(), noise_.size() * sizeof(std::uint64_t));
-  noise_.clear();
-  terms_.reset();
+}
+
+std::vector<std::uint64_t> HelperNoise::Answer(const ReleaseHistory& streams) const {
+  assert(noise_.size() == streams.numbers());
+  std::vector<std::uint64_t> answer(streams.numbers());
+  Correlate(ReleaseWeights(terms_.releases), streams, answer);
+  for (std::size_t i = 0; i < answer.size(); ++i) answer[i] -= noise_[i];
+  return answer;
 }
 
 std::string EpsilonWords(double epsilon, double delta) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,28 +9,25 @@
 
 namespace polykern {
 
-/// A helper's noise for its next answer, drawn before anybody asks, so that nobody can time it. In
-/// memory alone: noise whose answer is not in the log has not left, and is drawn anew.
-/// One thread at a time.
+/// A helper's noise for one answer. In memory alone: noise whose answer is not in the log has not
+/// left, and is drawn anew. One thread at a time.
 class HelperNoise {
  public:
-  HelperNoise() = default;
-  ~HelperNoise() { Forget(); }
+  /// Draws it, from the system's generator. For how long says something of the noise: nobody who
+  /// must not know may be able to time it. Throws Error if no noise is large enough for the terms.
+  explicit HelperNoise(const NoiseTerms& terms);
+  ~HelperNoise();
   HelperNoise(const HelperNoise&) = delete;
   HelperNoise& operator=(const HelperNoise&) = delete;
 
-  /// Draws some under these terms, unless it is there. Throws Error if there cannot be any.
-  void Prepare(const NoiseTerms& terms);
-  bool IsReady(const NoiseTerms& terms) const { return terms_ == terms; }
+  const NoiseTerms& terms() const { return terms_; }
 
   /// All that may be told of the streams of an epoch's releases, of which the last is the one that
-  /// is asked for: their weighted sum, less the noise, which is gone then. It must be ready.
-  std::vector<std::uint64_t> Answer(const ReleaseHistory& streams);
+  /// is asked for: their weighted sum, less the noise, which must not be used again.
+  std::vector<std::uint64_t> Answer(const ReleaseHistory& streams) const;
 
  private:
-  void Forget();
-
-  std::optional<NoiseTerms> terms_;  // what the noise is for; none: there is none
+  const NoiseTerms terms_;
   std::vector<std::uint64_t> noise_;
 };
 

@@ -55,7 +55,7 @@ class ANoisyLedger : public testing::Test {
     return request;
   }
   HelperReply Ask(const ReleaseRequest& request) {
-    ledger->Prepare(request.noise);
+    if (request.noise.noisy()) ledger->Use(std::make_unique<HelperNoise>(request.noise));
     return ledger->Release(request, clients);
   }
   void ExpectNoisyRefusal(const ReleaseRequest& request, const std::string& why,
@@ -167,7 +167,7 @@ TEST_F(ANoisyLedger, KeepsToWhatWasPromisedUntilANewEpoch) {
     EXPECT_THAT(ledger->Refusal(kTestFederation, 1, terms), HasSubstr("has promised epsilon 1"));
     const HelperReply reply = ledger->Release(request, clients);
     EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
-    EXPECT_THAT(reply.reason, HasSubstr("start a new epoch"));
+    EXPECT_THAT(reply.reason, HasSubstr("start again with a new store"));
   };
   refused({.numbers = kNoisyNumbers, .ring = {64, 0x1p-16}});  // no noise any more
   for (int restart = 0; restart < 2; ++restart, Open()) {
@@ -197,6 +197,15 @@ TEST_F(ANoisyLedger, KeepsToWhatWasPromisedUntilANewEpoch) {
   EXPECT_THAT(ledger->Refusal(kTestFederation, 2, other), IsEmpty());
   EXPECT_EQ(Ask(Good(0, 9, other, 2)).kind, HelperReply::Kind::kAnswered);
   EXPECT_EQ(file->Contents().streams.size(), kNoisyNumbers);
+}
+
+TEST_F(ANoisyLedger, AdvisesNoNewEpochWhereThereCanBeNone) {
+  ReleaseRequest request = Good(0, 0);
+  request.messages[0].releases = 1;  // its log is an older one
+  const HelperReply reply = Ask(request);
+  EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
+  EXPECT_THAT(reply.reason, testing::EndsWith("; start again with a new store and a new log of the "
+                                              "helper"));
 }
 
 TEST_F(ANoisyLedger, HasOneModeInAnEpoch) {
@@ -264,11 +273,11 @@ TEST(ANoisyLedgerWithoutRoom, TellsNothingAndDrawsAnew) {
   request.noise = TestTerms();
   for (const std::string& name : kFourNoisy) clients.Send(name, 0, 20, request);
   log.full = true;
-  ledger.Prepare(request.noise);
+  ledger.Use(std::make_unique<HelperNoise>(request.noise));
   EXPECT_EQ(ledger.Release(request, clients).kind, HelperReply::Kind::kLater);
   EXPECT_THAT(log.contents.streams, IsEmpty());
   log.full = false;
-  ledger.Prepare(request.noise);
+  ledger.Use(std::make_unique<HelperNoise>(request.noise));
   EXPECT_EQ(ledger.Release(request, clients).kind, HelperReply::Kind::kAnswered);
   EXPECT_EQ(log.contents.streams.size(), kNoisyNumbers);
 }
@@ -276,9 +285,7 @@ TEST(ANoisyLedgerWithoutRoom, TellsNothingAndDrawsAnew) {
 TEST(HelperNoise, IsAnErrorWhereItCannotBeLargeEnough) {
   NoiseTerms terms = TestTerms();
   terms.epsilon = 1e-9;
-  HelperNoise noise;
-  EXPECT_THAT(MessageOf([&] { noise.Prepare(terms); }), HasSubstr("epsilon"));
-  EXPECT_FALSE(noise.IsReady(terms));
+  EXPECT_THAT(MessageOf([&] { HelperNoise noise(terms); }), HasSubstr("epsilon"));
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ OpenerStatus HelperOpener::status() const {
                       .trouble = link_.trouble()};
   const std::lock_guard lock(noisy_mutex_);
   if (noisy_) status.noise = NoiseStatusOf(*noisy_);
+  if (!forgotten_.empty()) status.trouble = forgotten_;
   return status;
 }
 
@@ -43,12 +44,15 @@ void HelperOpener::Load(std::span<const double> saved) {
   if (noisy_) noisy_->Load(saved);
 }
 
+std::uint64_t HelperOpener::settled() const {
+  const auto helper = link_.greeting();
+  return helper ? helper->releases : 0;
+}
+
 std::string HelperOpener::ClientsNeed() {
   const std::lock_guard lock(mutex_);
   if (key_.empty()) {
-    if (const auto greeting = link_.WaitForHelper(std::chrono::milliseconds(0))) {
-      key_ = Encode(greeting->key);
-    }
+    if (const auto greeting = link_.greeting()) key_ = Encode(greeting->key);
   }
   return key_;
 }
@@ -61,6 +65,8 @@ void HelperOpener::AddKey(const std::string& client, const std::string& mask_key
 }
 
 std::string HelperOpener::Open(Release& release, std::span<const std::string> clients) {
+  release.refusal = Forgotten(release, false);
+  if (!release.refusal.empty()) return {};
   ReleaseRequest request{.federation = options_.federation,
                          .epoch = options_.epoch,
                          .number = release.number,
@@ -79,13 +85,33 @@ std::string HelperOpener::Open(Release& release, std::span<const std::string> cl
            ": " + reply.reason;
   }
   if (reply.kind == HelperReply::Kind::kRefused) {
-    release.refusal = "the helper refuses: " + reply.reason;
+    release.refusal = Forgotten(release, true);
+    if (release.refusal.empty()) release.refusal = "the helper refuses: " + reply.reason;
   } else if (noisy_) {
     AddNoisy(reply.streams, release);
   } else {
     TakeOff(reply.streams, release.sums);
   }
   return {};
+}
+
+/// With noise an answer is made of all releases before it. If the helper has answered one that our
+/// store does not know of, there is no use in its answers. But the newest may be the one that is
+/// open, whose answer did not arrive: unless it is `refused`. Empty: nothing is missing.
+std::string HelperOpener::Forgotten(const Release& release, bool refused) {
+  const std::lock_guard lock(noisy_mutex_);
+  const auto helper = link_.greeting();
+  if (!noisy_ || !helper) return forgotten_;
+  const std::uint64_t known = noisy_->size();
+  const bool open = helper->noisy == known + 1 && helper->releases == release.number + 1;
+  if (helper->noisy > known && (refused || !open)) {
+    forgotten_ = "the server's store was restored from a backup: it knows of " +
+                 std::to_string(known) + " noisy sums, the helper has answered " +
+                 std::to_string(helper->noisy) +
+                 ", and all that follow are made of all of them; put back the store from before, "
+                 "or start again with a new store and a new log of the helper";
+  }
+  return forgotten_;
 }
 
 /// What the helper tells is the weighted sum of all masks, less the noise.

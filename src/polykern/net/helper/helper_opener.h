@@ -27,12 +27,14 @@ class HelperOpener final : public ReleaseOpener {
   void AddKey(const std::string& client, const std::string& mask_key) override;
   std::string Open(Release& release, std::span<const std::string> clients) override;
 
+  std::uint64_t settled() const override;
   void Stop() override { stop_.request_stop(); }
   OpenerStatus status() const override;
   std::vector<double> Save() const override;
   void Load(std::span<const double> saved) override;
 
  private:
+  std::string Forgotten(const Release& release, bool refused);
   void AddNoisy(std::span<const std::uint64_t> told, Release& release);
 
   const HelperLinkOptions options_;
@@ -43,6 +45,7 @@ class HelperOpener final : public ReleaseOpener {
   std::stop_source stop_;
   mutable std::mutex noisy_mutex_;
   std::optional<NoisyReleases> noisy_;  // none: there is no noise
+  std::string forgotten_;               // why nothing can be opened any more
   HelperLink link_;
 };
 

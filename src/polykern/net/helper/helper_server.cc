@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <ctime>
+#include <future>
 #include <list>
 #include <mutex>
 #include <sstream>
@@ -28,6 +29,7 @@ using Kind = Ending::Kind;
 constexpr std::size_t kMostOpening = 64;  // connections that have not shown who they are
 constexpr std::size_t kMostOpen = 4;      // of the server, which needs one
 constexpr milliseconds kHelperAcceptPause{100};
+constexpr milliseconds kHelperDraws{100};  // much longer than it takes
 constexpr std::chrono::seconds kHelperLook{1};
 constexpr std::chrono::seconds kHelperGoodbye{1};
 
@@ -41,6 +43,11 @@ struct HelperIdentity {
 
 HelperIdentity ReadCertified(const std::string& folder, const std::string& keys) {
   const ClientIdentity own = ReadHelperIdentity(folder, std::time(nullptr), keys);
+  const AdmissionResult who = CheckCertificate(own.certificate, Role::kHelper, own.authority);
+  if (!who.good()) {
+    throw Error(folder + "/helper.crt: " + who.reason +
+                "; name a folder that polykern pki helper has made");
+  }
   return {.name = ReadCertificate(own.certificate, folder).name,
           .own = ReadMaskKey(own.mask_key, folder + "/mask.key"),
           .shown = SignMaskKey(own),
@@ -114,6 +121,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
       boost::system::error_code ignored;
       acceptor_->close(ignored);
       pause_.cancel();
+      drawn_.cancel();
       for (const auto& call : std::list(calls_)) call->End({Kind::kStopping, "the helper stops"});
       gone_.notify_all();
     });
@@ -207,8 +215,10 @@ class HelperServer::Impl final : public HelperCall::Owner {
       return {};
     }
     PrepareSoon(hello.noise);
-    return Encode(HelperWelcome{
-        .key = identity_.shown, .releases = ledger_->releases(hello.epoch), .takes_keys = true});
+    return Encode(HelperWelcome{.key = identity_.shown,
+                                .releases = ledger_->releases(hello.epoch),
+                                .takes_keys = true,
+                                .noisy = ledger_->noisy_releases(hello.epoch)});
   }
 
   std::string Asked(HelperCall&, HelperQuestion question) override {
@@ -245,12 +255,23 @@ class HelperServer::Impl final : public HelperCall::Owner {
     }
   }
 
-  /// After the answer has left: how long it takes to draw noise says something of the noise.
+  /// How long it takes to draw noise says something of the noise. So it is drawn before anybody
+  /// asks, on a thread of its own, and is there after a time that does not depend on it.
   void PrepareSoon(const NoiseTerms& noise) {
-    if (!noise.noisy()) return;
-    loop_.Post([this, noise] {
+    if (!noise.noisy() || drawing_.valid() || ledger_->HasNoise(noise)) return;
+    drawing_ =
+        std::async(std::launch::async, [noise] { return std::make_unique<HelperNoise>(noise); });
+    UseNoiseLater();
+  }
+  void UseNoiseLater() {
+    drawn_.expires_after(kHelperDraws);
+    drawn_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (cancelled || stopping_) return;
+      if (drawing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+        return UseNoiseLater();
+      }
       try {
-        ledger_->Prepare(noise);
+        ledger_->Use(drawing_.get());
       } catch (const Error& error) {
         const std::lock_guard lock(mutex_);
         trouble_ = error.what();
@@ -327,12 +348,14 @@ class HelperServer::Impl final : public HelperCall::Owner {
   std::unique_ptr<HelperLog> log_;
   std::optional<HelperLedger> ledger_;
   std::optional<KeyRing> keys_;
+  std::future<std::unique_ptr<HelperNoise>> drawing_;  // not valid: none is drawn
   std::uint64_t unopened_ = 0;
   std::string news_;
   Loop::Clock::time_point looked_{};
 
   Loop loop_;
   boost::asio::steady_timer pause_{loop_.io()};
+  boost::asio::steady_timer drawn_{loop_.io()};
   std::optional<tcp::acceptor> acceptor_;
 };
 

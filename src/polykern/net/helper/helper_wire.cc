@@ -46,24 +46,24 @@ void PutNoise(const NoiseTerms& noise, v1::NoiseTerms& out) {
   out.set_unit(noise.ring.unit);
 }
 
+bool IsRing(std::uint32_t bits, double unit) {
+  return (bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0;
+}
+
 void CheckRing(std::uint32_t bits, double unit) {
-  RequireField((bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0, "an invalid ring");
+  RequireField(IsRing(bits, unit), "an invalid ring");
 }
 
 NoiseTerms GetNoise(const v1::NoiseTerms& in) {
-  RequireField(std::isfinite(in.epsilon()) && in.epsilon() > 0 && in.epsilon() <= kMostEpsilon &&
-                   in.delta() > 0 && in.delta() < 1 && in.releases() > 0 &&
-                   in.releases() <= ReleaseWeights::kMostReleases && in.samples_per_row() > 0 &&
-                   in.samples_per_row() <= kMostKinds && in.numbers() > 0 &&
-                   in.numbers() <= kMostNumbers,
-               "invalid noise settings");
   CheckRing(in.bits(), in.unit());
-  return {.epsilon = in.epsilon(),
-          .delta = in.delta(),
-          .releases = in.releases(),
-          .samples_per_event = in.samples_per_row(),
-          .numbers = in.numbers(),
-          .ring = {in.bits(), in.unit()}};
+  const NoiseTerms terms = {.epsilon = in.epsilon(),
+                            .delta = in.delta(),
+                            .releases = in.releases(),
+                            .samples_per_event = in.samples_per_row(),
+                            .numbers = in.numbers(),
+                            .ring = {in.bits(), in.unit()}};
+  RequireField(CanBeTerms(terms), "invalid noise settings");
+  return terms;
 }
 
 void CheckFederation(const std::string& federation) {
@@ -165,6 +165,17 @@ HelperReply GetReply(const v1::HelperAnswer& in) {
 
 }  // namespace
 
+bool CanBeTerms(const NoiseTerms& terms) {
+  const auto within = [](std::uint64_t number, std::uint64_t most) {
+    return number > 0 && number <= most;
+  };
+  return std::isfinite(terms.epsilon) && terms.epsilon > 0 && terms.epsilon <= kMostEpsilon &&
+         terms.delta > 0 && terms.delta < 1 &&
+         within(terms.releases, ReleaseWeights::kMostReleases) &&
+         within(terms.samples_per_event, kMostKinds) && within(terms.numbers, kMostNumbers) &&
+         IsRing(terms.ring.bits, terms.ring.unit);
+}
+
 std::string Encode(const HelperHello& hello) {
   v1::ToHelper message;
   message.mutable_hello()->set_version(hello.version);
@@ -205,6 +216,7 @@ std::string Encode(const HelperWelcome& welcome) {
   PutMaskKey(welcome.key, *message.mutable_welcome()->mutable_key());
   message.mutable_welcome()->set_releases(welcome.releases);
   message.mutable_welcome()->set_takes_keys(welcome.takes_keys);
+  message.mutable_welcome()->set_noisy(welcome.noisy);
   return message.SerializeAsString();
 }
 
@@ -240,7 +252,7 @@ FromHelper DecodeFromHelper(std::string_view bytes) {
   if (!message.has_welcome()) throw Error("received a message of an unknown kind");
   const v1::HelperWelcome& welcome = message.welcome();
   return HelperWelcome{welcome.version(), GetMaskKey(welcome.key()), welcome.releases(),
-                       welcome.takes_keys()};
+                       welcome.takes_keys(), welcome.noisy()};
 }
 
 std::size_t LongestToHelper(std::size_t clients) {

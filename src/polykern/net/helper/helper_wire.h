@@ -45,6 +45,7 @@ struct HelperWelcome {
   SignedMaskKey key = {};
   std::uint64_t releases = 0;  ///< that it has settled in this epoch, by an answer or for good
   bool takes_keys = false;     ///< HelperKeys
+  std::uint64_t noisy = 0;     ///< answered with noise: the next answer is made of all of them
 };
 
 struct HelperAnswer {
@@ -54,6 +55,9 @@ struct HelperAnswer {
 
 using ToHelper = std::variant<HelperHello, HelperQuestion, HelperKeys>;
 using FromHelper = std::variant<HelperWelcome, HelperAnswer>;
+
+/// Is it a promise of noise that a message may make? Whoever made it.
+bool CanBeTerms(const NoiseTerms& terms);
 
 std::string Encode(const HelperHello& hello);
 std::string Encode(const HelperQuestion& question);

@@ -1,6 +1,5 @@
 #include "polykern/net/helper/key_ring.h"
 
-#include <ctime>
 #include <limits>
 #include <utility>
 
@@ -15,8 +14,9 @@ constexpr std::int64_t kJudgeAgain = 60;  // seconds: clocks may be set
 
 }  // namespace
 
-KeyRing::KeyRing(std::set<std::string> clients, Admission* door, HelperLog& log)
-    : clients_(std::move(clients)), door_(door), log_(log) {
+KeyRing::KeyRing(std::set<std::string> clients, Admission* door, HelperLog& log,
+                 std::function<std::int64_t()> clock)
+    : clients_(std::move(clients)), door_(door), log_(log), clock_(std::move(clock)) {
   for (const auto& [client, bytes] : log.Contents().keys) {
     if (!clients_.contains(client)) continue;
     try {
@@ -54,14 +54,14 @@ ClientKeys::Found KeyRing::Find(const std::string& client) {
     return {.reason = "its mask key is missing: it has not connected since", .later = true};
   }
   Entry& entry = found->second;
-  if (IsStale(entry, std::time(nullptr))) entry = Prove(client, entry.key);
+  if (IsStale(entry, clock_())) entry = Prove(client, entry.key);
   if (!entry.reason.empty()) return {.reason = entry.reason};
   return {.key = entry.key.key};
 }
 
 KeyRing::Entry KeyRing::Prove(const std::string& client, const SignedMaskKey& key) {
   Entry entry{.key = key,
-              .judged = std::time(nullptr),
+              .judged = clock_(),
               .valid_until = std::numeric_limits<std::int64_t>::max(),
               .list = list_};
   if (door_ == nullptr) return entry;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,7 +23,10 @@ class KeyRing final : public ClientKeys {
  public:
   /// `door` is null where there are no certificates: then everybody is who they say. Throws Error
   /// if the log cannot be read.
-  KeyRing(std::set<std::string> clients, Admission* door, HelperLog& log);
+  /// `clock`: seconds since 1970; it may jump.
+  KeyRing(
+      std::set<std::string> clients, Admission* door, HelperLog& log,
+      std::function<std::int64_t()> clock = [] { return std::time(nullptr); });
 
   /// Keys that came from the server, or none: before each release. Those of others than the clients
   /// are left out; one that is not good does not take the place of one that is. Throws Error if the
@@ -45,6 +50,7 @@ class KeyRing final : public ClientKeys {
   const std::set<std::string> clients_;
   Admission* const door_;
   HelperLog& log_;
+  const std::function<std::int64_t()> clock_;
   std::uint64_t list_ = 0;  // grows with each list of revocations
   std::map<std::string, Entry> entries_;
   std::map<std::string, std::string> unwritten_;

@@ -83,6 +83,26 @@ TEST_F(AKeyRing, LosesAKeyWhoseClientIsRevoked) {
   EXPECT_EQ(ring->Find("a").key, renewed.key);
 }
 
+TEST_F(AKeyRing, JudgesAgainWhereverTheClockJumps) {
+  const std::int64_t today = std::time(nullptr);
+  for (const std::int64_t jump : {-1'000'000'000, -61, 60, 86'400, 1'000'000'000}) {
+    std::int64_t now = today;
+    KeyRing jumping({"a"}, &*door, log, [&now] { return now; });
+    const SignedMaskKey key = Issue("a");
+    jumping.Take({{"a", key}});
+    EXPECT_TRUE(jumping.Find("a").key);
+    now += jump;  // certificates are judged by the system's clock, which has not jumped
+    EXPECT_EQ(jumping.Find("a").key, key.key) << jump;
+    EXPECT_EQ(jumping.Find("a").key, key.key) << jump;
+    now = today;
+    EXPECT_TRUE(jumping.Find("a").key) << jump;
+    RevokeClient(pki, "a");
+    EXPECT_TRUE(jumping.Find("a").key) << "it was judged a moment ago";
+    now += jump;
+    EXPECT_THAT(jumping.Find("a").reason, HasSubstr("revoked")) << jump;
+  }
+}
+
 TEST_F(AKeyRing, KeepsAGoodKeyIfABadOneComes) {
   const SignedMaskKey key = Issue("a");
   ring->Take({{"a", key}});

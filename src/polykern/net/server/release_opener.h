@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ class ReleaseOpener {
   /// Waits for nothing any more.
   virtual void Stop() {}
   virtual OpenerStatus status() const { return {}; }
+
+  /// How many releases of this epoch another process has settled, which may be more than this
+  /// server knows of, if its store was restored. 0: nobody says so.
+  virtual std::uint64_t settled() const { return 0; }
 
   /// What it must know of the releases so far to open the next one, as part of the server's state;
   /// empty: nothing, ever. And back to it: throws Error, and changes nothing, if it does not fit.

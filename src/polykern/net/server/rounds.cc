@@ -177,6 +177,9 @@ void Rounds::TakeUpdate(Link& link, Updates& updates, Time now) {
     throw BrokenRule(Rule::kStep, "received an update before the welcome");
   }
   updates.clients.assign(1, members_[number].number);
+  if (updates.releases > coordinator_.broadcast().releases && options_.opener != nullptr) {
+    coordinator_.AllowReleases(options_.opener->settled());
+  }
   if (!dropped && !duplicate) coordinator_.Receive(updates);
   link.Answered(step);
   if (dropped) {

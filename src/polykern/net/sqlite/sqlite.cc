@@ -5,8 +5,8 @@
 
 namespace polykern {
 
-Database::Database(std::string path, Mode mode, std::string what)
-    : path_(std::move(path)), what_(std::move(what)) {
+Database::Database(std::string path, Mode mode, FileWords words)
+    : path_(std::move(path)), words_(std::move(words)) {
   const int flags = mode == Mode::kRead    ? SQLITE_OPEN_READONLY
                     : mode == Mode::kWrite ? SQLITE_OPEN_READWRITE
                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -48,10 +48,9 @@ void Database::Fail(int code) {
   }
   switch (primary) {
     case SQLITE_NOTADB:
-      throw Error(path_ + ": is not a " + what_ + " of polykern; name another file");
+      throw Error(path_ + ": is not a " + what() + " of polykern; name another file");
     case SQLITE_CORRUPT:
-      throw Error(path_ + ": the " + what_ + " is damaged (" + words +
-                  "); restore the latest copy of it");
+      throw Error(path_ + ": the " + what() + " is damaged (" + words + "); " + remedy());
     case SQLITE_NOMEM:
       throw Error(path_ + ": out of memory; end other programs, or give this one more");
     case SQLITE_CANTOPEN:
@@ -63,9 +62,9 @@ void Database::Fail(int code) {
       throw Error(path_ + ": cannot be written; run it as the owner, or name another place");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(path_ + ": another process is using the " + what_ + "; stop it, or try again");
+      throw Error(path_ + ": another process is using the " + what() + "; stop it, or try again");
     default:
-      throw Error(path_ + ": the " + what_ + " cannot be used; check the disk (" + words + ")");
+      throw Error(path_ + ": the " + what() + " cannot be used; check the disk (" + words + ")");
   }
 }
 

@@ -68,17 +68,16 @@ void CheckFormat(Database& database, const SqliteFormat& format, bool empty_is_g
   if (!check.Next() || check.Text(0) != "ok") {
     std::string found = check.Text(0);
     for (char& c : found) c = c == '\n' ? ' ' : c;
-    throw Error(path + ": the " + what + " is damaged (" + found +
-                "); restore the latest copy of it");
+    throw Error(path + ": the " + what + " is damaged (" + found + "); " + database.remedy());
   }
 }
 
-OwnedDatabase::OwnedDatabase(const std::string& path, const std::string& what,
+OwnedDatabase::OwnedDatabase(const std::string& path, const FileWords& words,
                              const SqliteFormat& format, const std::function<void(Database&)>& fill)
-    : lock_(HoldForWriting(path, what)),
-      database_(Prepare(path, what, fill != nullptr), Database::Mode::kWrite, what) {
+    : lock_(HoldForWriting(path, words.what)),
+      database_(Prepare(path, words.what, fill != nullptr), Database::Mode::kWrite, words) {
   CheckFormat(database_, format, fill != nullptr);
-  database_lock_.emplace(Hold(path, path, what));
+  database_lock_.emplace(Hold(path, path, words.what));
   // Large pages: a state of megabytes takes fewer writes. Then the log file, a wait for the disk
   // with every commit, and half a MiB of pages in memory: what is written is seldom read again.
   database_.Run(

@@ -27,8 +27,8 @@ bool IsEmptyDatabase(Database& database);
 class OwnedDatabase {
  public:
   /// `fill`: what a new file begins with, in the same transaction as its tables; null: a file that
-  /// is missing or empty is an Error. `what`: in the words of messages, "store".
-  OwnedDatabase(const std::string& path, const std::string& what, const SqliteFormat& format,
+  /// is missing or empty is an Error.
+  OwnedDatabase(const std::string& path, const FileWords& words, const SqliteFormat& format,
                 const std::function<void(Database&)>& fill);
 
   Database& operator*() { return database_; }

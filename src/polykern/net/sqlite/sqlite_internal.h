@@ -18,12 +18,17 @@ inline std::uint64_t Unsigned(std::int64_t value) {
   return static_cast<std::uint64_t>(value);
 }
 
+/// In the words of messages: what a file is, and what to do when it is damaged.
+struct FileWords {
+  std::string what = "store";
+  std::string remedy = "restore the latest copy of it";
+};
+
 /// SQLite with owners and exceptions. Failures throw Error, or DiskFull, with the file's path.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
-  /// `what` it is, in the words of messages.
-  Database(std::string path, Mode mode, std::string what = "store");
+  Database(std::string path, Mode mode, FileWords words = {});
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -35,11 +40,12 @@ class Database {
 
   sqlite3* handle() const { return handle_; }
   const std::string& path() const { return path_; }
-  const std::string& what() const { return what_; }
+  const std::string& what() const { return words_.what; }
+  const std::string& remedy() const { return words_.remedy; }
 
  private:
   std::string path_;
-  std::string what_;
+  FileWords words_;
   sqlite3* handle_ = nullptr;
 };
 

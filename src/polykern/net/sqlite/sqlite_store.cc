@@ -34,7 +34,7 @@ struct CommitStatements {
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::string& path, const StoreConfiguration* configuration)
-      : file_(path, "store", kStoreFormat, FillWith(configuration)), database_(*file_) {
+      : file_(path, {}, kStoreFormat, FillWith(configuration)), database_(*file_) {
     if (configuration != nullptr) CheckConfiguration(*configuration);
     database_.Run(kClientNotes);
     steps_ = Unsigned(database_.Number("SELECT max(steps) FROM state"));
