@@ -1,5 +1,6 @@
 #include "polykern/gpu/cuda_device.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -20,6 +21,9 @@ constexpr U32 kCudaThreads = 256;
 constexpr int kMajorAttribute = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, and MINOR next
 constexpr int kProcessorsAttribute = 16;
 constexpr int kOutOfMemory = 2;
+/// CUDA_ERROR_INVALID_IMAGE, _NO_BINARY_FOR_GPU, _INVALID_PTX, _UNSUPPORTED_PTX_VERSION and
+/// _INVALID_SOURCE.
+constexpr int kForeignCode[] = {200, 209, 218, 222, 300};
 constexpr unsigned kNonBlocking = 1;  // a stream that does not wait for others
 constexpr unsigned kWithoutTime = 2;  // an event that only says that it has happened
 
@@ -38,10 +42,7 @@ CudaDriver::Address AddressOf(const void* memory) {
 
 class CudaProgram final : public Program {
  public:
-  /// The context must be current.
-  explicit CudaProgram(const std::string& code) {
-    Check(LoadCudaDriver().module_load(&module_, code.data()), "loading its kernels");
-  }
+  explicit CudaProgram(CudaDriver::Handle module) : module_(module) {}
   ~CudaProgram() override { LoadCudaDriver().module_unload(module_); }
   CudaProgram(const CudaProgram&) = delete;
   CudaProgram& operator=(const CudaProgram&) = delete;
@@ -53,8 +54,17 @@ class CudaProgram final : public Program {
   }
 
  private:
-  CudaDriver::Handle module_ = nullptr;
+  CudaDriver::Handle module_;
 };
+
+/// The context must be current. Null for code that is for another GPU or driver.
+std::shared_ptr<const Program> LoadProgram(const std::string& code) {
+  CudaDriver::Handle module = nullptr;
+  const int result = LoadCudaDriver().module_load(&module, code.data());
+  if (std::ranges::find(kForeignCode, result) != std::end(kForeignCode)) return nullptr;
+  Check(result, "loading its kernels");
+  return std::make_shared<CudaProgram>(module);
+}
 
 class CudaQueue final : public Queue {
  public:
@@ -133,6 +143,7 @@ class CudaDevice final : public Device {
     Check(cuda_.device_attribute(&major, kMajorAttribute, device), "starting");
     Check(cuda_.device_attribute(&minor, kMajorAttribute + 1, device), "starting");
     architecture_ = "sm_" + std::to_string(major) + std::to_string(minor);
+    LoadCompiler();  // complains now, if at all
     Check(cuda_.context_retain(&context_, device), "starting");
   }
 
@@ -173,7 +184,7 @@ class CudaDevice final : public Device {
     std::shared_ptr<const Program>& program = programs_[source];
     if (program == nullptr) {
       Check(cuda_.context_set(context_), "starting");
-      program = std::make_shared<CudaProgram>(KernelCode(source, architecture_, CompileKernels));
+      program = LoadKernels(source, architecture_, LoadCompiler(), LoadProgram);
     }
     return program;
   }

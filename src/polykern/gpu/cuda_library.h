@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <string>
+
+#include "polykern/gpu/kernel_code.h"
 
 namespace polykern::gpu {
 
@@ -42,11 +42,11 @@ struct CudaDriver {
                    Handle, void**, void**);
 };
 
-/// Loads the driver once. Throws Error, in one line, if there is none.
+/// Loads the driver once. Throws Error, in one line, if there is none, or if it is for a CUDA
+/// before 12.
 const CudaDriver& LoadCudaDriver();
 
-/// Machine code for an architecture ("sm_90") from the kernels' source, with the compiler that is
-/// found on this machine. Throws Error if there is none, or if it cannot.
-std::string CompileKernels(const std::string& source, const std::string& architecture);
+/// Loads NVRTC once. Throws Error, in one line, if there is none whose code the driver takes.
+const KernelCompiler& LoadCompiler();
 
 }  // namespace polykern::gpu

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "kernel_source.h"
 #include "polykern/core/error.h"
@@ -36,13 +38,23 @@ std::string CacheFolder() {
 std::string ReadKept(const std::string& path) {
   constexpr std::size_t kSum = 64;
   try {
-    if (!FileExists(path)) return {};
+    if (std::error_code none; !std::filesystem::is_regular_file(path, none)) return {};
     const std::string kept = ReadWholeFile(path);
     if (kept.size() <= kSum || HexOf(std::string_view(kept).substr(kSum)) != kept.substr(0, kSum))
       return {};
     return kept.substr(kSum);
   } catch (const Error&) {
     return {};
+  }
+}
+
+void Keep(const std::string& path, const std::string& code) {
+  const std::string text = HexOf(code) + code;
+  const WriteOptions options = {.durable = false, .many_writers = true, .make_folder = true};
+  if (!TryReplaceFile(path, text, options)) return;
+  // Only an empty folder of this name can be in the way, and nobody misses it.
+  if (std::error_code none; std::filesystem::remove(path, none)) {
+    static_cast<void>(TryReplaceFile(path, text, options));
   }
 }
 
@@ -86,19 +98,26 @@ std::string SourceFor(const KernelShape& shape) {
   return text + kKernelSource;
 }
 
-std::string KernelCode(const std::string& source, const std::string& architecture,
-                       const KernelCompiler& compile) {
+std::shared_ptr<const Program> LoadKernels(const std::string& source,
+                                           const std::string& architecture,
+                                           const KernelCompiler& compiler,
+                                           const KernelLoader& load) {
   const std::string folder = CacheFolder();
-  const std::string path = folder + "/" + architecture + "-" + HexOf(source) + ".cubin";
+  const std::string path =
+      folder + "/" + architecture + "-" + HexOf(compiler.name + "\n" + source) + ".cubin";
   if (!folder.empty()) {
-    if (std::string kept = ReadKept(path); !kept.empty()) return kept;
+    if (const std::string kept = ReadKept(path); !kept.empty()) {
+      if (auto program = load(kept)) return program;
+    }
   }
-  const std::string code = compile(source, architecture);
-  if (!folder.empty()) {
-    static_cast<void>(TryReplaceFile(
-        path, HexOf(code) + code, {.durable = false, .many_writers = true, .make_folder = true}));
+  const std::string code = compiler.compile(source, architecture);
+  auto program = load(code);
+  if (program == nullptr) {
+    throw Error("the GPU (" + architecture + ") does not take the code of " + compiler.name +
+                ": install a newer NVIDIA driver, or choose " + OptionName("device", "cpu"));
   }
-  return code;
+  if (!folder.empty()) Keep(path, code);
+  return program;
 }
 
 }  // namespace polykern::gpu

@@ -3,9 +3,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
+#include "polykern/io/checksum.h"
 #include "polykern/io/folder_testing.h"
 
 namespace polykern::gpu {
@@ -41,12 +47,32 @@ class Variable {
 
 class KeptCode : public testing::Test {
  protected:
-  std::string CodeOf(const std::string& source, const std::string& architecture = "sm_90") {
-    return KernelCode(source, architecture,
-                      [&](const std::string& text, const std::string& target) {
-                        compiled_.push_back(text + " for " + target);
-                        return "code of " + text;
-                      });
+  struct Loaded final : Program {
+    explicit Loaded(std::string from) : code(std::move(from)) {}
+    std::string code;
+  };
+
+  /// What the device has in the end; it takes no code that begins with "foreign".
+  std::string CodeOf(const std::string& source, const std::string& architecture = "sm_90",
+                     const std::string& compiler = "a compiler") {
+    const auto compile = [&](const std::string& text, const std::string& target) {
+      compiled_.push_back(text + " for " + target);
+      return "code of " + text;
+    };
+    const auto load = [](const std::string& code) -> std::shared_ptr<const Program> {
+      if (code.starts_with("foreign") || code.starts_with("code of foreign")) return nullptr;
+      return std::make_shared<Loaded>(code);
+    };
+    const auto program = LoadKernels(source, architecture, {compiler, compile}, load);
+    return static_cast<const Loaded&>(*program).code;
+  }
+  void Keep(const std::string& code) {
+    std::string text;
+    for (const std::byte byte : Sha256(std::as_bytes(std::span(code)))) {
+      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) / 16];
+      text += "0123456789abcdef"[std::to_integer<unsigned>(byte) % 16];
+    }
+    std::ofstream(Files().front()) << text << code;
   }
   std::vector<std::filesystem::path> Files() const {
     std::vector<std::filesystem::path> files;
@@ -86,6 +112,43 @@ TEST_F(KeptCode, ThatIsDamagedIsCompiledAnew) {
   EXPECT_EQ(compiled_.size(), 4U);
   CodeOf("a");
   EXPECT_EQ(compiled_.size(), 4U);
+}
+
+TEST_F(KeptCode, IsOfOneCompiler) {
+  CodeOf("a");
+  CodeOf("a", "sm_90", "a compiler with other options");
+  EXPECT_EQ(compiled_.size(), 2U);
+  EXPECT_EQ(Files().size(), 2U);
+}
+
+TEST_F(KeptCode, ThatTheDeviceDoesNotTakeIsCompiledAnewOnce) {
+  CodeOf("a");
+  ASSERT_EQ(Files().size(), 1U);
+  Keep("foreign code");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_EQ(CodeOf("a"), "code of a");
+  EXPECT_EQ(compiled_.size(), 2U);
+}
+
+TEST_F(KeptCode, IsNeverWhatTheDeviceDoesNotTake) {
+  const std::string message = MessageOf([&] { CodeOf("foreign"); });
+  EXPECT_THAT(message, HasSubstr("the GPU (sm_90) does not take the code of a compiler: install"));
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(KeptCode, TakesThePlaceOfAnythingElse) {
+  CodeOf("a");
+  ASSERT_EQ(Files().size(), 1U);
+  const std::filesystem::path path = Files().front();
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);  // reading it would wait for ever
+  CodeOf("a");
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  CodeOf("a");
+  EXPECT_EQ(compiled_.size(), 3U);
+  CodeOf("a");
+  EXPECT_EQ(compiled_.size(), 3U);
 }
 
 TEST_F(KeptCode, NeedsNoFolderThatCanBeWritten) {

@@ -1,0 +1,57 @@
+"""A GPU that cannot be used: one line that says what to do, and exit code 1. The bits of one that can: scripts/test-gpu."""
+
+import os
+
+import pytest
+from results import SMALL
+
+RUN = ["run", *SMALL, "-a", "ofmkl-avg", "--device", "gpu"]
+
+
+@pytest.fixture
+def broken(polykern, tmp_path):
+    """broken(*command, driver=11040) runs with a driver and an NVRTC that compute nothing (broken_gpu.cc)."""
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+
+    def run(*command, has_nvrtc=True, **settings):
+        nvrtc = os.environ["POLYKERN_BROKEN_GPU" if has_nvrtc else "POLYKERN_POWER_LOSS_LIBRARY"]  # which has nothing of it
+        for name in ("libcuda.so.1", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+            (libraries / name).unlink(missing_ok=True)
+            (libraries / name).symlink_to(os.environ["POLYKERN_BROKEN_GPU"] if "cuda" in name else nvrtc)
+        env = {"LD_LIBRARY_PATH": str(libraries), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        env.update({f"POLYKERN_BROKEN_{name.upper()}": str(value) for name, value in settings.items()})
+        return polykern(*command, env=env)
+
+    return run
+
+
+def said(done):
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1), done.err
+    return done.err
+
+
+def test_a_driver_that_is_too_old_is_told_with_its_version(broken):
+    assert said(broken(*RUN, driver=11040)) == (
+        "polykern: the NVIDIA driver is too old: it is for CUDA 11.4, but this needs 12.0: install a newer one, or "
+        "choose --device cpu\n")
+
+
+def test_a_driver_without_nvrtc_is_told_what_is_missing(broken):
+    assert said(broken(*RUN, has_nvrtc=False)) == (
+        "polykern: no NVRTC (libnvrtc.so of CUDA 12 or later) is found, which compiles for the GPU: install it, name its "
+        "folder in LD_LIBRARY_PATH, or choose --device cpu\n")
+
+
+def test_an_nvrtc_that_is_newer_than_the_driver_is_told_which_one_goes_with_it(broken):
+    assert said(broken(*RUN, driver=12040, nvrtc=13)) == (
+        "polykern: NVRTC 13.3 does not go with the NVIDIA driver, which is for CUDA 12.4: install libnvrtc.so.12, or "
+        "choose --device cpu\n")
+
+
+def test_what_nvrtc_says_is_never_kept_as_code(broken, tmp_path):
+    for _ in range(2):
+        assert said(broken(*RUN)) == (
+            "polykern: NVRTC cannot compile for sm_99 (error 0: there is a log, and no code): install one that knows this "
+            "GPU, or choose --device cpu\n")
+    assert not list((tmp_path / "cache").rglob("*.cubin"))
