@@ -58,16 +58,29 @@ def test_a_cycle_is_found():
     assert find_cycle({"a": {"b", "c"}, "b": {"c"}}) == []
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_parts_of_a_folder_include_each_other_in_one_direction(folder):
+def includes_within(folder, node_of):
+    """What the sources of a folder, tests left out, include of it, as a graph of what node_of makes of their paths."""
     edges = {}
     for path in sources(folder):
         if is_test(path):
             continue
-        own = part(path.relative_to(SOURCES))
-        targets = {part(name) for name in includes(path) if name.startswith(f"{folder}/")}
+        own = node_of(path.relative_to(SOURCES))
+        targets = {node_of(pathlib.Path(name)) for name in includes(path) if name.startswith(f"{folder}/")}
         edges.setdefault(own, set()).update(targets - {own})
-    cycle = find_cycle(edges)
+    return edges
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_parts_of_a_folder_include_each_other_in_one_direction(folder):
+    cycle = find_cycle(includes_within(folder, part))
+    assert not cycle, " -> ".join(cycle)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_sub_folders_include_each_other_in_one_direction(folder):
+    """But for the folder's own files: interfaces that all below share, and registries of what is below."""
+    edges = includes_within(folder, lambda path: str(path.parent))
+    cycle = find_cycle({own: targets - {folder} for own, targets in edges.items() if own != folder})
     assert not cycle, " -> ".join(cycle)
 
 

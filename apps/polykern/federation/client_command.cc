@@ -13,9 +13,9 @@
 #include "polykern/core/error.h"
 #include "polykern/core/text.h"
 #include "polykern/net/pki/dates.h"
-#include "polykern/net/server/client_notes.h"
+#include "polykern/net/rounds/client_notes.h"
 #include "polykern/net/server/control.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 #include "polykern/results/text_table.h"
 
 namespace polykern {

@@ -12,7 +12,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/net/server/server.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {

@@ -15,7 +15,7 @@
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/server/model_export.h"
 #include "polykern/net/server/new_epoch.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 #include "polykern/results/text_table.h"
 
 namespace polykern {

@@ -6,11 +6,30 @@
 #include "polykern/core/text.h"
 
 namespace polykern {
+namespace {
+
+bool IsLoopback(const std::string& listen) {
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
+}
+
+}  // namespace
 
 bool HasPort(const std::string& address) {
   const std::string port = address.substr(address.rfind(':') + 1);
   return address.find(':') != std::string::npos && !port.empty() && port.size() <= 5 &&
          port.find_first_not_of("0123456789") == std::string::npos && std::stoi(port) <= 65535;
+}
+
+void CheckListen(const std::string& address, bool insecure) {
+  if (!HasPort(address)) {
+    throw Error(OptionName("listen", address) + ": not of the form HOST:PORT, port 0 to 65535");
+  }
+  if (insecure && !IsLoopback(address)) {
+    throw Error(OptionName("insecure") + " listens on the loopback only, not on " + address +
+                "; use certificates (polykern pki init), or listen on 127.0.0.1");
+  }
 }
 
 std::string WithPort(const std::string& server) {

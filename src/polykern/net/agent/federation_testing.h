@@ -9,9 +9,9 @@
 #include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/pki/authority.h"
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/rounds/rounds.h"
 #include "polykern/net/server/server.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 

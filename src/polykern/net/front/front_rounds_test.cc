@@ -13,10 +13,10 @@
 
 #include "polykern/net/front/front_testing.h"
 #include "polykern/net/front/step_ender.h"
-#include "polykern/net/server/client_notes.h"
-#include "polykern/net/server/rounds.h"
-#include "polykern/net/server/rounds_testing.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/rounds/client_notes.h"
+#include "polykern/net/rounds/rounds.h"
+#include "polykern/net/rounds/rounds_testing.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-class RoundsOfFronts : public InADatabase {
+class RoundsOfFronts : public FrontsInADatabase {
  protected:
   /// A front end: its place among the others, its rounds and its turn at ending steps.
   struct Place {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "polykern/net/front/front.h"
 #include "polykern/net/postgresql/postgresql_internal.h"
+#include "polykern/net/rounds/front.h"
 
 namespace polykern {
 

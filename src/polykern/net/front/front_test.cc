@@ -1,5 +1,5 @@
 // What front ends of one federation do with a real database.
-#include "polykern/net/front/front.h"
+#include "polykern/net/rounds/front.h"
 
 #include <atomic>
 #include <chrono>
@@ -17,8 +17,8 @@
 #include "polykern/net/front/front_testing.h"
 #include "polykern/net/front/step_ender.h"
 #include "polykern/net/postgresql/postgresql_tables_internal.h"
-#include "polykern/net/server/client_notes.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/rounds/client_notes.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {
@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class FrontsOf : public InADatabase {
+class FrontsOf : public FrontsInADatabase {
  protected:
   /// What a client is to the front ends, after it was claimed by one of them.
   static FrontClient Claim(Front& front, const std::string& name) {

@@ -13,6 +13,7 @@
 #include "polykern/core/error.h"
 #include "polykern/net/front/front_listener.h"
 #include "polykern/net/front/front_tables_internal.h"
+#include "polykern/net/postgresql/postgresql_store.h"
 #include "polykern/net/postgresql/postgresql_tables_internal.h"
 
 namespace polykern {
@@ -381,6 +382,15 @@ std::uint64_t NewFrontNumber() {
 std::unique_ptr<Front> JoinFronts(const PostgresqlFrontOptions& options,
                                   const StoreConfiguration& configuration) {
   return std::make_unique<PostgresqlFront>(options, configuration);
+}
+
+StoreKind SharedPostgresqlKind() {
+  StoreKind kind = PostgresqlStoreKind();
+  kind.open_to_note = [](const std::string& place) -> std::unique_ptr<Store> {
+    return JoinFronts({.place = place, .number = NewFrontNumber()},
+                      PostgresqlStoreKind().read(place).configuration);
+  };
+  return kind;
 }
 
 }  // namespace polykern

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "polykern/net/front/front.h"
+#include "polykern/net/rounds/front.h"
 
 namespace polykern {
 
@@ -21,5 +21,8 @@ std::uint64_t NewFrontNumber();
 /// has the store for itself.
 std::unique_ptr<Front> JoinFronts(const PostgresqlFrontOptions& options,
                                   const StoreConfiguration& configuration);
+
+/// PostgreSQL's stores, where clients are noted beside front ends.
+StoreKind SharedPostgresqlKind();
 
 }  // namespace polykern

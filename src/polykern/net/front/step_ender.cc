@@ -15,7 +15,7 @@
 #include "polykern/federation/coordinator.h"
 #include "polykern/net/front/front_tables_internal.h"
 #include "polykern/net/postgresql/postgresql_tables_internal.h"
-#include "polykern/net/server/release_opener.h"
+#include "polykern/net/rounds/release_opener.h"
 
 namespace polykern {
 namespace {
@@ -241,20 +241,6 @@ class Leadership {
 };
 
 }  // namespace
-
-/// Clients of a front end that has not heard of the step yet are waited for.
-std::uint64_t NeededOf(const FrontsStatus& all, const RoundsOptions& options, bool overdue) {
-  const std::uint64_t named = options.roster.size();
-  const std::uint64_t expected =
-      named == 0 ? all.expected : named - std::min(named, all.gone_unanswered);
-  std::uint64_t there = all.answered;
-  for (const FrontStatus& each : all.fronts) {
-    const FrontReport& report = each.report;
-    if (overdue) break;
-    there += report.step == all.step ? report.waiting + report.held : report.connected;
-  }
-  return options.Needed(there, expected);
-}
 
 class StepEnder::Impl {
  public:

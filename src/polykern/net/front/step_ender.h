@@ -7,14 +7,10 @@
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/core/error.h"
-#include "polykern/net/front/front.h"
-#include "polykern/net/server/rounds_options.h"
+#include "polykern/net/rounds/front.h"
+#include "polykern/net/rounds/rounds_options.h"
 
 namespace polykern {
-
-/// How many clients of all front ends must answer the open step. Overdue: its deadline has passed
-/// twice, and clients that have not answered are not there.
-std::uint64_t NeededOf(const FrontsStatus& all, const RoundsOptions& options, bool overdue);
 
 struct StepEnderOptions {
   std::string place = {};   ///< what follows postgresql: in the store's URL

@@ -13,14 +13,14 @@
 
 #include "polykern/federation/coordinator.h"
 #include "polykern/net/front/front_testing.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {
 
 using testing::HasSubstr;
 
-class AStepEnder : public InADatabase {
+class AStepEnder : public FrontsInADatabase {
  protected:
   AStepEnder() {
     configuration_.options.kernels = 4;

@@ -7,7 +7,7 @@
 #include "polykern/net/mask_key_wire.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/signed_mask_key.h"
-#include "polykern/net/server/server_noise.h"
+#include "polykern/net/rounds/server_noise.h"
 #include "polykern/privacy/mask_sealing.h"
 
 namespace polykern {

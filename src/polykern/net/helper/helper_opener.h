@@ -10,7 +10,7 @@
 #include "polykern/algorithms/messages.h"
 #include "polykern/net/helper/helper_link.h"
 #include "polykern/net/pki/admission.h"
-#include "polykern/net/server/release_opener.h"
+#include "polykern/net/rounds/release_opener.h"
 #include "polykern/privacy/noisy_releases.h"
 
 namespace polykern {

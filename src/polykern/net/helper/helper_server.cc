@@ -12,11 +12,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "polykern/core/error.h"
 #include "polykern/io/files.h"
+#include "polykern/net/address.h"
 #include "polykern/net/helper/helper_call_internal.h"
 #include "polykern/net/helper/key_ring.h"
 #include "polykern/net/pki/mask_key_file.h"
-#include "polykern/net/server/server.h"
 #include "polykern/net/transport/listen.h"
 
 namespace polykern {
@@ -92,10 +93,7 @@ class HelperServer::Impl final : public HelperCall::Owner {
                             .longest_message = LongestToHelper(options.rules.clients.size()),
                             .opening_time = options.hello_time,
                             .keepalive = options.keepalive} {
-    ServerOptions listening;
-    listening.listen = options.listen;
-    listening.insecure = options.insecure;
-    CheckListen(listening);
+    CheckListen(options.listen, options.insecure);
     if (!options.insecure) {
       identity_ = ReadCertified(options.certificates, options.keys);
       admission_.emplace(options.certificates + "/ca.crt", options.certificates + "/ca.crl");

@@ -140,30 +140,42 @@ class PostgresqlStore final : public Store {
   std::uint64_t clients_ = 0;
 };
 
+std::unique_ptr<Store> OpenPostgresql(const std::string& place,
+                                      const StoreConfiguration* configuration) {
+  return std::make_unique<PostgresqlStore>(place, configuration);
+}
+
+StoreContents ReadPostgresql(const std::string& place) {
+  Connection connection(place);
+  if (!IsThere(connection)) {
+    throw Error(connection.name() + ": there is no store here; check the URL");
+  }
+  const PostgresqlTransaction snapshot(connection, PostgresqlTransaction::Kind::kRead);
+  CheckVersion(connection);
+  return ContentsOf(connection);
+}
+
+bool HasPostgresql(const std::string& place) {
+  Connection connection(place);
+  return IsThere(connection);
+}
+
+/// Neither copies nor puts back.
+std::uint64_t HasToolsOfItsOwn(const std::string&, const std::string&) {
+  throw Error("a database is backed up and restored with its own tools, such as pg_dump");
+}
+
 }  // namespace
 
 StoreKind PostgresqlStoreKind() {
   return {.scheme = "postgresql",
-          .open = [](const std::string& place,
-                     const StoreConfiguration* configuration) -> std::unique_ptr<Store> {
-            return std::make_unique<PostgresqlStore>(place, configuration);
-          },
-          .read =
-              [](const std::string& place) {
-                Connection connection(place);
-                if (!IsThere(connection)) {
-                  throw Error(connection.name() + ": there is no store here; check the URL");
-                }
-                const PostgresqlTransaction snapshot(connection,
-                                                     PostgresqlTransaction::Kind::kRead);
-                CheckVersion(connection);
-                return ContentsOf(connection);
-              },
-          .exists =
-              [](const std::string& place) {
-                Connection connection(place);
-                return IsThere(connection);
-              }};
+          .open = OpenPostgresql,
+          .read = ReadPostgresql,
+          .exists = HasPostgresql,
+          .backup = HasToolsOfItsOwn,
+          .restore = HasToolsOfItsOwn,
+          .open_to_note = [](const std::string& place) { return OpenPostgresql(place, nullptr); },
+          .has_fronts = true};
 }
 
 }  // namespace polykern

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "polykern/net/front/front_testing.h"
+#include "polykern/net/postgresql/database_testing.h"
 #include "polykern/net/postgresql/postgresql_internal.h"
 #include "polykern/net/store/store.h"
 

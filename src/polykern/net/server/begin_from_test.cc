@@ -11,9 +11,9 @@
 #include "polykern/net/agent/frozen_expert.h"
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/exported_model.h"
+#include "polykern/net/rounds/server_noise.h"
 #include "polykern/net/server/declared_federation.h"
-#include "polykern/net/server/server_noise.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 #include "polykern/privacy/accounting.h"
 #include "polykern/privacy/noise_terms.h"
 

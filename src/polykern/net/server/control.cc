@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "polykern/core/error.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {
@@ -36,13 +37,9 @@ std::string Unescape(std::string_view text) {
 }  // namespace
 
 std::string ControlPath(const std::string& store) {
-  std::string_view place = store;
-  for (const std::string_view other : {"postgresql:", "memory:"}) {
-    if (place.starts_with(other)) return {};
-  }
-  constexpr std::string_view kScheme = "sqlite:";
-  if (place.starts_with(kScheme)) place.remove_prefix(kScheme.size());
-  const std::string path = std::string(place) + "-control";
+  const std::optional<std::string> file = StoreFile(store);
+  if (!file) return {};
+  const std::string path = *file + "-control";
   return path.size() < sizeof(sockaddr_un::sun_path) ? path : "";
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/rounds/rounds.h"
 #include "polykern/net/transport/http_head.h"
 
 namespace polykern {

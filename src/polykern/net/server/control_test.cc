@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "polykern/net/server/client_notes.h"
+#include "polykern/net/rounds/client_notes.h"
+#include "polykern/net/rounds/rounds_testing.h"
 #include "polykern/net/server/http_server.h"
-#include "polykern/net/server/rounds_testing.h"
 
 namespace polykern {
 namespace {

@@ -14,9 +14,9 @@
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/learnt_ranges.h"
 #include "polykern/net/made_inputs.h"
+#include "polykern/net/rounds/rounds_options.h"
 #include "polykern/net/server/begin_from.h"
-#include "polykern/net/server/rounds_options.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 #include "polykern/privacy/discrete_gaussian.h"
 
 namespace polykern {

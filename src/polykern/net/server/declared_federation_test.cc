@@ -16,8 +16,8 @@
 #include "polykern/net/configuration_texts.h"
 #include "polykern/net/server/declared_federation_testing.h"
 #include "polykern/net/sqlite/sqlite_internal.h"
-#include "polykern/net/store/open_store.h"
 #include "polykern/net/store/store_testing.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {

@@ -5,13 +5,13 @@
 
 #include "polykern/algorithms/registry.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/front/front.h"
 #include "polykern/net/front/postgresql_front.h"
 #include "polykern/net/helper/helper_opener.h"
+#include "polykern/net/rounds/front.h"
+#include "polykern/net/rounds/server_noise.h"
 #include "polykern/net/server/control.h"
 #include "polykern/net/server/pairwise_opener.h"
-#include "polykern/net/server/server_noise.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 #include "polykern/privacy/noise_terms.h"
 
 namespace polykern {
@@ -24,8 +24,6 @@ RoundsOptions With(RoundsOptions options, RoundsObserver& observer, ReleaseOpene
   options.front = front;
   return options;
 }
-
-constexpr std::string_view kDatabase = "postgresql:";
 
 /// Why a federation has one server, also where others could reach its store; empty: it may have
 /// any number of front ends.
@@ -43,19 +41,19 @@ std::string WhyAlone(const HostedServerOptions& options) {
 }
 
 std::uint64_t FrontNumber(const HostedServerOptions& options) {
-  if (!options.store.starts_with(kDatabase) || !WhyAlone(options).empty()) return 0;
+  if (!FrontPlace(options.store) || !WhyAlone(options).empty()) return 0;
   return NewFrontNumber();
 }
 
 std::unique_ptr<Store> OpenFor(const HostedServerOptions& options, std::uint64_t front) {
   const StoreConfiguration texts = ToTexts(options.federation);
   if (front != 0) {
-    return JoinFronts({.place = options.store.substr(kDatabase.size()), .number = front}, texts);
+    return JoinFronts({.place = *FrontPlace(options.store), .number = front}, texts);
   }
   try {
     return OpenStore(options.store, texts);
   } catch (const StoreInUse& error) {
-    const std::string why = options.store.starts_with(kDatabase) ? WhyAlone(options) : "";
+    const std::string why = FrontPlace(options.store) ? WhyAlone(options) : "";
     throw Error(error.marked() + (why.empty() ? "" : ": " + why));
   }
 }
@@ -64,8 +62,7 @@ std::unique_ptr<StepEnder> NewEnder(const HostedServerOptions& options, std::uin
                                     const Algorithm& algorithm, const RoundsOptions& rounds) {
   if (front == 0) return nullptr;
   return std::make_unique<StepEnder>(
-      StepEnderOptions{.place = options.store.substr(kDatabase.size()), .front = front}, algorithm,
-      rounds);
+      StepEnderOptions{.place = *FrontPlace(options.store), .front = front}, algorithm, rounds);
 }
 
 /// What follows from the federation need not be said again: its clients, how many must be in a sum,

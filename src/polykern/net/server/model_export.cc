@@ -7,7 +7,7 @@
 #include "polykern/core/error.h"
 #include "polykern/federation/coordinator.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/server/release_opener.h"
+#include "polykern/net/rounds/release_opener.h"
 #include "polykern/privacy/noise_terms.h"
 
 namespace polykern {

@@ -10,7 +10,7 @@
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/store/open_store.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {

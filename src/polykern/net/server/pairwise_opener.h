@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "polykern/net/pki/admission.h"
-#include "polykern/net/server/release_opener.h"
+#include "polykern/net/rounds/release_opener.h"
 
 namespace polykern {
 

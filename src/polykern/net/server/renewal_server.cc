@@ -11,11 +11,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "polykern/core/error.h"
+#include "polykern/net/address.h"
 #include "polykern/net/agent/renewal.h"
 #include "polykern/net/pki/admission.h"
 #include "polykern/net/pki/authority.h"
 #include "polykern/net/pki/dates.h"
-#include "polykern/net/server/server.h"
 #include "polykern/net/transport/listen.h"
 #include "polykern/net/transport/web_socket.h"
 
@@ -75,9 +75,7 @@ class RenewalServer::Impl {
  public:
   Impl(const RenewalServerOptions& options, Tell tell)
       : options_(options), tell_(std::move(tell)), pause_(loop_.io()) {
-    ServerOptions listening;
-    listening.listen = options.listen;
-    CheckListen(listening);
+    CheckListen(options.listen);
     CheckAuthority(options.authority);
     const AuthorityPaths paths(options.authority);
     admission_.emplace(paths.certificate, paths.revocations);

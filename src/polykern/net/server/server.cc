@@ -46,12 +46,6 @@ constexpr milliseconds kStarvedPause{100};       // before the next attempt to g
 constexpr rlim_t kOtherFiles = 64;               // than connections
 constexpr std::size_t kMakeWay = 16;             // that free theirs each time
 
-bool IsLoopback(const std::string& listen) {
-  const std::string host = listen.substr(0, listen.rfind(':'));
-  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "[::1]" || (number && host.starts_with("127."));
-}
-
 milliseconds TickOf(const ServerOptions& options) {
   return std::clamp(std::min(options.keepalive, options.hello_time) / 8, milliseconds(5),
                     milliseconds(1000));
@@ -65,14 +59,7 @@ std::size_t LoopsHere() {
 }  // namespace
 
 void CheckListen(const ServerOptions& options) {
-  if (!HasPort(options.listen)) {
-    throw Error(OptionName("listen", options.listen) +
-                ": not of the form HOST:PORT, port 0 to 65535");
-  }
-  if (options.insecure && !options.insecure_anywhere && !IsLoopback(options.listen)) {
-    throw Error(OptionName("insecure") + " listens on the loopback only, not on " + options.listen +
-                "; use certificates (polykern pki init), or listen on 127.0.0.1");
-  }
+  CheckListen(options.listen, options.insecure && !options.insecure_anywhere);
 }
 
 std::size_t MostConnectedHere() {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/rounds/rounds.h"
 
 namespace polykern {
 

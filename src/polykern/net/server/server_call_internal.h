@@ -7,7 +7,7 @@
 #include <string>
 
 #include "polykern/net/pki/admission.h"
-#include "polykern/net/server/rounds.h"
+#include "polykern/net/rounds/rounds.h"
 #include "polykern/net/transport/web_socket.h"
 #include "polykern/net/wire.h"
 

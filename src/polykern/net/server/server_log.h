@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "polykern/net/server/rounds_options.h"
+#include "polykern/net/rounds/rounds_options.h"
 
 namespace polykern {
 

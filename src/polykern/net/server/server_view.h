@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "polykern/net/server/release_opener.h"
-#include "polykern/net/server/rounds_status.h"
+#include "polykern/net/rounds/release_opener.h"
+#include "polykern/net/rounds/rounds_status.h"
 #include "polykern/net/server/server.h"
 #include "polykern/net/server/server_log.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "polykern/net/server/rounds_status.h"
+#include "polykern/net/rounds/rounds_status.h"
 #include "polykern/net/server/server_view.h"
 
 namespace polykern {

@@ -10,8 +10,8 @@
 #include "polykern/io/files.h"
 #include "polykern/io/folder_testing.h"
 #include "polykern/net/configuration_texts.h"
-#include "polykern/net/store/open_store.h"
 #include "polykern/net/store/store_testing.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {

@@ -228,18 +228,22 @@ class SqliteStore final : public Store {
   std::uint64_t clients_ = 0;
 };
 
+std::unique_ptr<Store> OpenSqlite(const std::string& path,
+                                  const StoreConfiguration* configuration) {
+  return std::make_unique<SqliteStore>(path, configuration);
+}
+
 }  // namespace
 
 StoreKind SqliteStoreKind() {
   return {.scheme = "sqlite",
-          .open = [](const std::string& path,
-                     const StoreConfiguration* configuration) -> std::unique_ptr<Store> {
-            return std::make_unique<SqliteStore>(path, configuration);
-          },
+          .open = OpenSqlite,
           .read = ReadSqliteStore,
           .exists = HasSqliteStore,
           .backup = BackupSqliteStore,
-          .restore = RestoreSqliteStore};
+          .restore = RestoreSqliteStore,
+          .open_to_note = [](const std::string& path) { return OpenSqlite(path, nullptr); },
+          .is_file = true};
 }
 
 }  // namespace polykern

@@ -16,8 +16,8 @@
 
 #include "polykern/io/file_size_limit_testing.h"
 #include "polykern/io/folder_testing.h"
-#include "polykern/net/store/open_store.h"
 #include "polykern/net/store/store_testing.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {

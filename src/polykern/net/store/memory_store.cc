@@ -114,26 +114,34 @@ void CheckNoPlace(const std::string& place) {
   throw Error("memory:" + place + ": a store in memory has no place; write memory:");
 }
 
+/// Each is empty when it is opened, so none was there before.
+Error NoStore() {
+  return Error("memory:: there is no store here; name a file");
+}
+
+std::unique_ptr<Store> OpenMemory(const std::string& place,
+                                  const StoreConfiguration* configuration) {
+  CheckNoPlace(place);
+  if (configuration == nullptr) throw NoStore();
+  return std::make_unique<MemoryStore>(*configuration);
+}
+
+bool HasMemoryStore(const std::string& place) {
+  CheckNoPlace(place);
+  return false;
+}
+
 }  // namespace
 
 StoreKind MemoryStoreKind() {
-  return {.scheme = "memory",
-          .open = [](const std::string& place,
-                     const StoreConfiguration* configuration) -> std::unique_ptr<Store> {
-            CheckNoPlace(place);
-            if (configuration == nullptr) {
-              throw Error("memory:: there is no store here; name a file");
-            }
-            return std::make_unique<MemoryStore>(*configuration);
-          },
-          .read = [](const std::string&) -> StoreContents {
-            throw Error("memory:: there is no store here; name a file");
-          },
-          .exists =
-              [](const std::string& place) {
-                CheckNoPlace(place);
-                return false;
-              }};
+  return {
+      .scheme = "memory",
+      .open = OpenMemory,
+      .read = [](const std::string&) -> StoreContents { throw NoStore(); },
+      .exists = HasMemoryStore,
+      .backup = [](const std::string&, const std::string&) -> std::uint64_t { throw NoStore(); },
+      .restore = [](const std::string&, const std::string&) -> std::uint64_t { throw NoStore(); },
+      .open_to_note = [](const std::string& place) { return OpenMemory(place, nullptr); }};
 }
 
 }  // namespace polykern

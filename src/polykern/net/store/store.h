@@ -174,10 +174,14 @@ struct StoreKind {
   /// it. Throws Error for one that cannot be read.
   bool (*exists)(const std::string& place);
   /// A copy of one moment in a new file, also while a server uses the store, and such a copy put
-  /// back where none does; both return how many steps it has. Null: such stores have tools of their
-  /// own.
-  std::uint64_t (*backup)(const std::string& place, const std::string& file) = nullptr;
-  std::uint64_t (*restore)(const std::string& file, const std::string& place) = nullptr;
+  /// back where none does; both return how many steps it has. Stores that know no copies throw
+  /// Error that says what to do instead.
+  std::uint64_t (*backup)(const std::string& place, const std::string& file);
+  std::uint64_t (*restore)(const std::string& file, const std::string& place);
+  /// Opens one that exists to write only notes of clients, also while front ends use it.
+  std::unique_ptr<Store> (*open_to_note)(const std::string& place);
+  bool is_file = false;     ///< a place is the path of a file
+  bool has_fronts = false;  ///< several servers may share a store (front.h)
 };
 
 }  // namespace polykern

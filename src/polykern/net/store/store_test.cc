@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "polykern/io/folder_testing.h"
-#include "polykern/net/store/open_store.h"
 #include "polykern/net/store/store_testing.h"
+#include "polykern/net/store_kinds/open_store.h"
 
 namespace polykern {
 namespace {
