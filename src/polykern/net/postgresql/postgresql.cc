@@ -29,12 +29,21 @@ PGconn* Connect(const std::string& url, std::chrono::milliseconds patience) {
   return PQconnectdbParams(keys.data(), values.data(), kNameIsUrl);
 }
 
+/// libpq quotes a URL that it cannot read, and the password in it.
+std::string WithoutUrl(std::string words, const std::string& place) {
+  const std::string quoted = ": \"postgresql:" + place + '"';
+  if (const std::size_t at = words.find(quoted); at != std::string::npos) {
+    words.erase(at, quoted.size());
+  }
+  return words;
+}
+
 }  // namespace
 
 Connection::Connection(const std::string& place, std::chrono::milliseconds patience)
     : handle_(Connect("postgresql:" + place, patience), &PQfinish), patience_(patience) {
   if (PQstatus(handle_.get()) != CONNECTION_OK) {
-    throw DatabaseAway("postgresql: no connection (" + Words() +
+    throw DatabaseAway("postgresql: no connection (" + WithoutUrl(Words(), place) +
                        "); check the URL, and that the database runs and lets you in");
   }
   name_ = std::string("postgresql://") + PQhost(handle_.get()) + ":" + PQport(handle_.get()) + "/" +
