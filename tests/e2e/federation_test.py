@@ -62,7 +62,7 @@ def test_kills_at_any_moment_change_no_bit(federation, algorithm, servers, agent
                                       cwd=f.folder, capture_output=True, text=True).stdout)
     assert store["steps"] == 300
     for client in store["clients"]:  # nothing is counted twice
-        assert (client["accepted"], client["answered"], client["rejected"]) == (300, 300, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (300, 300, 0)
 
 
 def test_without_a_full_quorum_nothing_is_counted_twice_and_no_step_is_lost(federation):

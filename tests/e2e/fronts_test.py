@@ -41,7 +41,7 @@ def check(fronts):
     steps = fronts.f.steps
     assert store["steps"] == steps
     for client in store["clients"]:
-        assert (client["accepted"], client["answered"], client["rejected"]) == (steps, steps, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (steps, steps, 0)
 
 
 def test_two_front_ends_give_the_simulators_bits_with_one_transaction_each(database, federation):
@@ -330,7 +330,7 @@ def test_a_federation_moves_to_postgresql_and_back(database, federation):
     f.check_predictions()
     shown = subprocess.run([POLYKERN, "store", "show", "back.db", "--format", "json"], cwd=f.folder, capture_output=True, text=True)
     for client in json.loads(shown.stdout)["clients"]:
-        assert (client["accepted"], client["answered"]) == (60, 60)
+        assert (client["accepted"], client["next_step"]) == (60, 60)
 
 
 @pytest.mark.parametrize("how, says", [

@@ -103,7 +103,7 @@ def test_kills_at_any_moment_change_no_bit_and_answer_nothing_twice(masked):
                                       cwd=f.folder, capture_output=True, text=True).stdout)
     assert store["steps"] == steps
     for client in store["clients"]:  # nothing is counted twice, and nothing is lost
-        assert (client["accepted"], client["answered"], client["rejected"]) == (steps, steps, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (steps, steps, 0)
 
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(60, marks=pytest.mark.long)])

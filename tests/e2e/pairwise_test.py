@@ -38,7 +38,7 @@ def test_the_bits_are_those_of_a_plain_federation_whichever_process_is_killed(fe
     store = json.loads(subprocess.run([POLYKERN, "store", "show", "store.db", "--format", "json"],
                                       cwd=f.folder, capture_output=True, text=True).stdout)
     for client in store["clients"]:  # nothing is counted twice, and nothing is lost
-        assert (client["accepted"], client["answered"], client["rejected"]) == (steps, steps, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (steps, steps, 0)
 
 
 def test_steps_wait_for_the_client_that_stays_away(federation):

@@ -50,7 +50,7 @@ def test_kills_of_the_server_change_no_bit(database, federation):
                                       capture_output=True, text=True, check=True).stdout)
     assert store["steps"] == 60
     for client in store["clients"]:  # nothing is counted twice
-        assert (client["accepted"], client["answered"], client["rejected"]) == (60, 60, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (60, 60, 0)
 
 
 def test_a_crash_of_the_database_changes_no_bit(database, federation):

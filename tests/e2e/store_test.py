@@ -64,7 +64,7 @@ def test_show_says_what_is_there(polykern, store):
     assert shown["configuration"] == {"algorithm": "pof-mkl", "seed": "7"}
     assert (shown["steps"], shown["participants"], shown["state_numbers"]) == (100, 2, 5)
     assert [c["name"] for c in shown["clients"]] == ["north", "south"]
-    assert shown["clients"][0]["accepted"] == 100 and shown["clients"][1]["answered"] == 0
+    assert shown["clients"][0]["accepted"] == 100 and shown["clients"][1]["next_step"] == 0
 
 
 def test_export_as_json_gives_every_bit_of_the_state(polykern, store, tmp_path):

@@ -39,7 +39,7 @@ def resume(f, expected, *options):
     assert f"stopped at step {STEPS}: {len(NAMES) * (STEPS - HALF)} updates counted, 0 too late, 0 sent twice, 0 rejected" in said
     assert f.store("export")["state"] == expected["state"]
     for client in f.store("show")["clients"]:
-        assert (client["accepted"], client["answered"], client["rejected"]) == (STEPS, STEPS, 0)
+        assert (client["accepted"], client["next_step"], client["rejected"]) == (STEPS, STEPS, 0)
 
 
 @pytest.mark.parametrize("name", SERVE)

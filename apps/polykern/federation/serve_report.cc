@@ -52,15 +52,15 @@ std::string WhatIsBefore(const FederationConfiguration& federation) {
 
 void Watch::Look(const RoundsStatus& status, ServerLog& log) {
   const auto now = std::chrono::steady_clock::now();
-  if (status.step != step_) told_ = false;
+  if (status.step != step_) reported_ = false;
   if (status.step != step_ || status.answered != answered_ || status.answered == 0) since_ = now;
   step_ = status.step;
   answered_ = status.answered;
   constexpr std::chrono::seconds kPatience{10};
-  if (told_ || status.answered >= status.needed || status.finished || now < since_ + kPatience) {
+  if (reported_ || status.answered >= status.needed || status.finished || now < since_ + kPatience) {
     return;
   }
-  told_ = true;
+  reported_ = true;
   const std::string names = Joined(status.missing);
   log.Event("", "waiting",
             (status.learns_ranges ? "for ranges: there are "

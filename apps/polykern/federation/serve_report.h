@@ -18,7 +18,7 @@ class Watch {
   std::uint64_t step_ = 0;
   std::uint64_t answered_ = 0;
   std::chrono::steady_clock::time_point since_{};  // the last answer, or the step
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 /// What the server prints when it starts.

@@ -49,7 +49,7 @@ void Show(const StoreOptions& options) {
                          {"last_seen", client.last_seen},
                          {"accepted", client.accepted},
                          {"rejected", client.rejected},
-                         {"answered", client.next_step}});
+                         {"next_step", client.next_step}});
     }
     std::cout << Json{{"path", path},
                       {"version", store.version},

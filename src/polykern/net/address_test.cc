@@ -1,5 +1,7 @@
 #include "polykern/net/address.h"
 
+#include <string>
+
 #include <gmock/gmock.h>
 
 #include "polykern/core/error.h"
@@ -63,6 +65,30 @@ TEST(Servers, MayBeSeveral) {
   EXPECT_EQ(WithPorts("a,b:2,::1"), "a:7433,b:2,[::1]:7433");
   EXPECT_THROW(WithPorts("a,b:x"), Error);
   EXPECT_THROW(WithPorts("a,,b:1"), Error);
+}
+
+TEST(Address, ToListenOnHasAPort) {
+  for (const char* good : {"127.0.0.1:0", "0.0.0.0:7433", "[::]:65535", "localhost:1"}) {
+    EXPECT_NO_THROW(CheckListen(good)) << good;
+  }
+  for (const char* bad : {"", "localhost", "localhost:", "localhost:65536", "a:b", "[::1]"}) {
+    EXPECT_THAT([&] { CheckListen(bad); },
+                testing::ThrowsMessage<Error>(testing::HasSubstr("not of the form HOST:PORT")))
+        << bad;
+  }
+}
+
+TEST(Address, WithoutCertificatesIsOfTheLoopback) {
+  for (const char* good : {"127.0.0.1:0", "127.9.8.7:1", "localhost:0", "[::1]:0"}) {
+    EXPECT_NO_THROW(CheckListen(good, true)) << good;
+  }
+  for (const char* bad : {"0.0.0.0:0", "[::]:0", "192.0.2.1:1", "128.0.0.1:0", "127.example.org:1",
+                          "localhost.example.org:1", ":1", "[::2]:1"}) {
+    EXPECT_NO_THROW(CheckListen(bad)) << bad;
+    EXPECT_THAT([&] { CheckListen(bad, true); },
+                testing::ThrowsMessage<Error>(testing::HasSubstr("listens on the loopback only")))
+        << bad;
+  }
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ bool LearntRanges::Take(std::uint64_t client, const ClientRanges& ranges) {
     throw BrokenRule(Rule::kNumbers, "the range of column " + std::to_string(i) +
                                          " is not finite, too large, or ends before it begins");
   }
-  const auto [place, fresh] = told_.try_emplace(client, ranges);
+  const auto [place, fresh] = by_client_.try_emplace(client, ranges);
   if (!fresh &&
       (place->second.least != ranges.least || place->second.greatest != ranges.greatest)) {
     throw BrokenRule(Rule::kTwice, "this client sent different ranges before");
@@ -63,12 +63,12 @@ bool LearntRanges::Take(std::uint64_t client, const ClientRanges& ranges) {
 }
 
 FederationConfiguration LearntRanges::Federation() const {
-  assert(!told_.empty());
+  assert(!by_client_.empty());
   FederationConfiguration known = federation_;
   known.learn_ranges = 0;
   TakeMadeColumnsOut(known);
-  for (std::size_t i = 0; i < inputs(); ++i) SetRange(told_, i, known.columns[i]);
-  SetRange(told_, inputs(), known.target);
+  for (std::size_t i = 0; i < inputs(); ++i) SetRange(by_client_, i, known.columns[i]);
+  SetRange(by_client_, inputs(), known.target);
   AddMadeColumns(known);
   return known;
 }

@@ -32,8 +32,8 @@ class LearntRanges {
   /// a least above its greatest, and other values than the client has told before.
   bool Take(std::uint64_t client, const ClientRanges& ranges);
 
-  bool Has(std::uint64_t client) const { return told_.contains(client); }
-  std::size_t size() const { return told_.size(); }  ///< clients
+  bool Has(std::uint64_t client) const { return by_client_.contains(client); }
+  std::size_t size() const { return by_client_.size(); }  ///< clients
   std::size_t inputs() const { return inputs_; }
 
   /// The federation as if these ranges had been declared. A column that has one value alone gets a
@@ -43,7 +43,7 @@ class LearntRanges {
  private:
   FederationConfiguration federation_;
   std::size_t inputs_;
-  std::map<std::uint64_t, ClientRanges> told_;
+  std::map<std::uint64_t, ClientRanges> by_client_;
 };
 
 /// Is `known` the federation that `learning` was before its ranges were learnt?

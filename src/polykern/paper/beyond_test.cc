@@ -1,5 +1,11 @@
 #include "polykern/paper/beyond.h"
 
+#include <array>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,6 +63,29 @@ TEST(Beyond, HasEveryNumberInFull) {
                                         "diverged", "seconds"));
   ASSERT_EQ(table.rows.size(), 10U);
   EXPECT_THAT(table.rows[6], ElementsAre("air", "fed-poe", "0.01", "5e-04", "20", "yes", "0.001"));
+}
+
+TEST(Beyond, SaysTheSameToReadersAndToPrograms) {
+  const std::vector<BeyondRun> runs = MadeUp();
+  const std::string readable = ReadableBeyond(runs, true);
+  std::map<std::string, std::string> cells;  // of each algorithm, in the order of the data sets
+  for (const std::vector<std::string>& row : FullBeyond(runs).rows) {
+    std::array<char, 32> mean{};
+    std::snprintf(mean.data(), mean.size(), "%.2f", 1e3 * std::stod(row[2]));
+    cells[row[1]] += " | " + std::string(mean.data()) + " +- 0.50";
+    if (row[5] == "yes") cells[row[1]] += " (diverged)";
+  }
+  EXPECT_EQ(cells.size(), 5U);
+  for (const auto& [algorithm, both] : cells) {
+    const std::size_t line = readable.find("\n| " + algorithm + " | ");
+    ASSERT_NE(line, std::string::npos) << algorithm;
+    EXPECT_EQ(readable.substr(readable.find('\n', line + 1) - both.size() - 2, both.size()), both);
+  }
+}
+
+TEST(Beyond, HasNoCellForADataSetThatWasNotRun) {
+  EXPECT_TRUE(FullBeyond({}).rows.empty());
+  EXPECT_EQ(ReadableBeyond({}, false).find("naval"), std::string::npos);
 }
 
 }  // namespace

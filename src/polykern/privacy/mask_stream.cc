@@ -78,37 +78,37 @@ MaskNonce MessageNonce(const SecretKey& own, std::uint64_t turn,
   return nonce;
 }
 
-struct KeyStream::Parts {
+struct KeyStream::Impl {
   CryptoPtr<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free> context{EVP_CIPHER_CTX_new()};
   std::array<std::uint8_t, kBlockBytes> block{};
 };
 
-KeyStream::KeyStream(unsigned bits) : bits_(bits), parts_(std::make_unique<Parts>()) {
+KeyStream::KeyStream(unsigned bits) : bits_(bits), impl_(std::make_unique<Impl>()) {
   assert(bits == 32 || bits == 64);
   static const CryptoPtr<EVP_CIPHER, EVP_CIPHER_free> kCipher(
       EVP_CIPHER_fetch(nullptr, "ChaCha20", nullptr));
   RequireCrypto(
-      parts_->context != nullptr && kCipher != nullptr &&
-          EVP_EncryptInit_ex2(parts_->context.get(), kCipher.get(), nullptr, nullptr, nullptr) == 1,
+      impl_->context != nullptr && kCipher != nullptr &&
+          EVP_EncryptInit_ex2(impl_->context.get(), kCipher.get(), nullptr, nullptr, nullptr) == 1,
       "compute ChaCha20");
 }
 
 KeyStream::~KeyStream() {
-  Wipe(parts_->block);
+  Wipe(impl_->block);
 }
 
 template <typename Integer, typename Combine>
 void KeyStream::Each(const SecretKey& key, std::span<std::uint64_t> numbers, Combine combine) {
   constexpr std::size_t kPerBlock = kBlockBytes / sizeof(Integer);
   constexpr std::array<std::uint8_t, 16> kStart{};  // the block's number, and the nonce
-  EVP_CIPHER_CTX* const context = parts_->context.get();
+  EVP_CIPHER_CTX* const context = impl_->context.get();
   RequireCrypto(EVP_EncryptInit_ex(context, nullptr, nullptr, key.bytes.data(), kStart.data()) == 1,
                 "compute ChaCha20");
-  const std::uint8_t* const block = parts_->block.data();
+  const std::uint8_t* const block = impl_->block.data();
   while (!numbers.empty()) {
     const std::size_t count = std::min(numbers.size(), kPerBlock);
     int size = 0;
-    RequireCrypto(EVP_EncryptUpdate(context, parts_->block.data(), &size, kZeros.data(),
+    RequireCrypto(EVP_EncryptUpdate(context, impl_->block.data(), &size, kZeros.data(),
                                     static_cast<int>(count * sizeof(Integer))) == 1,
                   "compute ChaCha20");
     for (std::size_t i = 0; i < count; ++i) {
@@ -129,7 +129,7 @@ void KeyStream::Subtract(const SecretKey& key, std::span<std::uint64_t> numbers)
   bits_ == 32 ? Each<std::uint32_t>(key, numbers, minus) : Each<std::uint64_t>(key, numbers, minus);
 }
 
-struct MaskStream::Parts {
+struct MaskStream::Impl {
   Hmac hmac;
 };
 
@@ -138,7 +138,7 @@ MaskStream::MaskStream(std::uint64_t epoch, unsigned bits, double unit)
       bits_(bits),
       unit_(std::bit_cast<std::uint64_t>(unit)),
       stream_(bits),
-      parts_(std::make_unique<Parts>()) {}
+      impl_(std::make_unique<Impl>()) {}
 
 MaskStream::~MaskStream() = default;
 
@@ -150,9 +150,9 @@ SecretKey MaskStream::KeyOf(const SecretKey& pair, const MaskedSum& sum, std::si
   fields.Number(sum.new_unknowns).Number(sum.releases);
   fields.Bytes(sum.nonce);
   assert(fields.full());
-  parts_->hmac.Start(pair.bytes);
-  parts_->hmac.Add(message);
-  return {parts_->hmac.End()};
+  impl_->hmac.Start(pair.bytes);
+  impl_->hmac.Add(message);
+  return {impl_->hmac.End()};
 }
 
 void MaskStream::Add(const SecretKey& pair, const MaskedSum& sum,

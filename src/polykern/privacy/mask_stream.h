@@ -45,13 +45,13 @@ class KeyStream {
   void Subtract(const SecretKey& key, std::span<std::uint64_t> numbers);
 
  private:
-  struct Parts;
+  struct Impl;
 
   template <typename Integer, typename Combine>
   void Each(const SecretKey& key, std::span<std::uint64_t> numbers, Combine combine);
 
   unsigned bits_;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Masks of a federation's sums: a client adds them, a helper adds up those of all clients. One per
@@ -72,13 +72,13 @@ class MaskStream {
   SecretKey KeyOf(const SecretKey& pair, const MaskedSum& sum, std::size_t numbers);
 
  private:
-  struct Parts;
+  struct Impl;
 
   std::uint64_t epoch_;
   unsigned bits_;
   std::uint64_t unit_;  // its bits
   KeyStream stream_;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace polykern

@@ -10,36 +10,36 @@ namespace polykern {
 
 std::string ServerNews::Next(const AgentStatus& status) {
   if (status.connected) {
-    const bool was_away = !std::exchange(told_, {}).empty();
+    const bool was_away = !std::exchange(why_away_, {}).empty();
     const bool joins = !std::exchange(joined_, true);
     if (!joins && !was_away) return {};
     return (joins ? "joined: at step " : "connected again: at step ") + std::to_string(status.step);
   }
   // A failure is told whenever it is another one; what else keeps it away, once.
   const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
-  if (failure.empty() ? !told_.empty() || status.trouble.empty() : failure == told_) return {};
-  told_ = failure.empty() ? status.trouble : failure;
-  return told_ + "; predicting with the model of step " + std::to_string(status.step) +
+  if (failure.empty() ? !why_away_.empty() || status.trouble.empty() : failure == why_away_) return {};
+  why_away_ = failure.empty() ? status.trouble : failure;
+  return why_away_ + "; predicting with the model of step " + std::to_string(status.step) +
          ", and reconnecting";
 }
 
 bool Tally::IsDue(std::uint64_t count, Time now) {
-  if (count <= told_ || (told_ > 0 && now < last_ + std::chrono::minutes(1))) return false;
-  told_ = count;
+  if (count <= reported_ || (reported_ > 0 && now < last_ + std::chrono::minutes(1))) return false;
+  reported_ = count;
   last_ = now;
   return true;
 }
 
 std::string BadLines::Next(const std::string& problem, Time now) {
-  if (told_ >= kAtOnce && now < last_ + std::chrono::seconds(1)) {
-    ++untold_;
+  if (reported_ >= kAtOnce && now < last_ + std::chrono::seconds(1)) {
+    ++unreported_;
     return {};
   }
-  ++told_;
+  ++reported_;
   last_ = now;
-  const std::uint64_t untold = std::exchange(untold_, 0);
+  const std::uint64_t unreported = std::exchange(unreported_, 0);
   return problem + "; skipped" +
-         (untold == 0 ? "" : ", and " + std::to_string(untold) + " other lines since the last");
+         (unreported == 0 ? "" : ", and " + std::to_string(unreported) + " other lines since the last");
 }
 
 std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {

@@ -18,7 +18,7 @@ class ServerNews {
 
  private:
   bool joined_ = false;
-  std::string told_;  // why the server is away, while it is
+  std::string why_away_;  // while the server is
 };
 
 /// When to tell of something that may happen often: the first time at once, later once a minute. Is
@@ -31,7 +31,7 @@ class Tally {
   bool IsDue(std::uint64_t count, Time now);
 
  private:
-  std::uint64_t told_ = 0;
+  std::uint64_t reported_ = 0;  // of the count
   Time last_;
 };
 
@@ -46,8 +46,8 @@ class BadLines {
   std::string Next(const std::string& problem, Time now);
 
  private:
-  int told_ = 0;
-  std::uint64_t untold_ = 0;
+  int reported_ = 0;
+  std::uint64_t unreported_ = 0;
   Time last_;
 };
 

@@ -1,32 +1,24 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "polykern/algorithms/algorithm.h"
 #include "polykern/algorithms/broken_rule.h"
-#include "polykern/federation/coordinator.h"
-#include "polykern/net/learnt_ranges.h"
-#include "polykern/net/rounds/front.h"
-#include "polykern/net/rounds/links.h"
-#include "polykern/net/rounds/membership.h"
-#include "polykern/net/rounds/published_model.h"
-#include "polykern/net/rounds/rounds_options.h"
-#include "polykern/net/rounds/rounds_status.h"
-#include "polykern/net/rounds/step_writer.h"
-#include "polykern/net/store/store.h"
-#include "polykern/net/wire.h"
+#include "polykern/net/rounds/collecting_phase.h"
+#include "polykern/net/rounds/opening_phase.h"
+#include "polykern/net/rounds/ranges_phase.h"
+#include "polykern/net/rounds/rounds_core.h"
 
 namespace polykern {
+
+class SharedRounds;
 
 /// A federation's rounds without a transport: which updates count, when a step ends, what each
 /// client is told. A step is in the store before any client hears of it, and so is a client before
@@ -37,8 +29,12 @@ namespace polykern {
 ///
 /// A step has phases: it collects updates, and is written; of masked or noisy sums that are due
 /// then, it is written that nothing joins them any more, they are opened, and the model is written.
-/// A thread of the caller's writes: it waits in WaitForWork and calls Commit. Other calls queue
-/// work for it, and no thread waits for a disk while holding the mutex. Any thread may call
+/// Each phase is a class: RangesPhase, CollectingPhase, OpeningPhase. SharedRounds deals with other
+/// servers of the federation.
+///
+/// One thread at a time writes, and holds no mutex while it waits for the disk: the caller's, which
+/// waits in WaitForWork and calls Commit, and for which other calls queue work; or, of a step that
+/// no client can add anything to, the one that received its last update. Any thread may call
 /// anything. Nothing here throws after the constructor: what a client does wrong is answered to it,
 /// and `failure` says when the store fails.
 class Rounds {
@@ -114,117 +110,27 @@ class Rounds {
   RoundsStatus status() const;
 
  private:
-  /// What a step is about. From its end on the coordinator is a step ahead.
-  enum class Phase {
-    kCollecting,  ///< updates, or ranges before the first step
-    kWriting,     ///< has ended, is not known to be on the disk
-    kOpening,     ///< is on the disk, with closed sums whose masks are not off yet
-  };
-  class Locked;
-  struct Shared;
-
   Rounds(const Algorithm& algorithm, Store& store, const RoundsOptions& options,
          const StoreContents& contents);
-  /// None if the store has ranges. Throws Error if the options do not say whose samples count.
-  static std::optional<LearntRanges> RangesToLearn(const RoundsOptions& options,
-                                                   const StoreConfiguration& texts);
   void End(Link& link, const Ending& ending);
   void Note(std::uint64_t number, const ClientNote& note);
-  void TakeUpdate(Link& link, Updates& updates, Time now);
-  void TakeRanges(Link& link, const ClientRanges& ranges, Time now);
-  void NoteClipped(Member& member, std::uint64_t labels);
   void Reject(Link& link, std::uint64_t step, const BrokenRule& broken, Time now);
   void Ban(const std::string& name);
+  /// To the open step: updates, or ranges before the first one.
+  std::size_t Answers() const { return ranges_.learns() ? ranges_.size() : core_.counted.size(); }
   bool IsStepDue(Time now) const;
-  bool IsOverdue(Time now) const;
   void SignalIfDue(Time now);
-  void EndStep();
-  bool OpenNext(Locked& locked);
-  void LogDiscarded();
-  void LogNoise();
-  std::vector<double> StateNow() const;
-  bool LacksKey() const;
-  bool NeedsEverybody() const;
-  bool MayWelcome(const Member& member) const;
-  void WelcomeThoseWhoWait();
+  void WriteAll(RoundsLock& lock, Time now);
   void TakeIn(const WriteResult& result);
   void Publish(const EndedStep& step);
-  void Publish(const StoreConfiguration& configuration);
-  void Log(const std::string& name, const char* event, const std::string& detail);
 
-  // With other front ends (rounds_front.cc, and of clients rounds_front_clients.cc):
-  void BeginSharing(Store& store);
-  std::optional<Ending> AwayRefusal() const;
-  bool IsFirstAnswer() const;
-  bool IsPartialDue(Time now) const;
-  bool HasReported() const;
-  bool HasToExchange(Time now) const;
-  void MakePartial(Time now);
-  FrontWork WorkForOthers(Time now);
-  void ExchangeAll(Locked& locked, Time now);
-  void NoteAway(const Error& error, Time now);
-  void TakeIn(const FrontWork& work, const FrontNews& news);
-  void TakeFate(const FrontNews& news);
-  void DropOpenAnswers();
-  void PublishNewest(const ResumePoint& newest);
-  void Claim(std::uint64_t client, const std::string& mask_key);
-  void Disconnect(std::uint64_t client);
-  bool MayRelease() const;
-  void ReleaseClients(FrontWork& work);
-  void ForgetReleased(const std::vector<std::uint64_t>& released);
-  void Return(std::uint64_t client, const Ending& ending);
-  void DropUnhanded();
-  void TakeClients(const FrontNews& news);
-  void NoteShared(std::uint64_t client);
-  void RecheckShared(const std::function<bool(const ClientNote&)>& may_come_in);
-  void DescribeFronts(RoundsStatus& status) const;
-
-  const std::string algorithm_;
-  StepWriter writer_;
-
-  mutable std::mutex mutex_;  // for all that follows
-  RoundsOptions options_;
-  std::condition_variable_any work_changed_;
-  bool has_work_ = false;    // for waiting threads
-  bool committing_ = false;  // a thread is in Commit
-  Coordinator coordinator_;
-  PublishedModel published_;
-  std::optional<LearntRanges> ranges_;  // while they are learnt
-  Membership members_;
+  RoundsCore core_;
+  RangesPhase ranges_;
+  CollectingPhase collecting_;
+  OpeningPhase opening_;
   const bool keeps_samples_;  // clients must know whether what they sent counted
-  Links links_;
-  Phase phase_ = Phase::kCollecting;
-  EndedStep closed_;                    // while its sums are opened: all but its state
-  std::size_t opened_ = 0;              // of these sums
-  bool resumed_opening_ = false;        // no client has a model yet
-  bool no_helper_key_;                  // no client can be welcomed without it
-  std::vector<CountedUpdate> counted_;  // in the open step
-  Time first_answer_{};                 // when the first of these came, or of the ranges
-  std::uint64_t ahead_ = 0;  // the first step that no client has answered, as clients say
-  RoundsStatus counts_;
-  std::unique_ptr<Shared> shared_;  // null: it is the only server
-};
-
-/// Holds the mutex; after releasing it, wakes threads with something to take or to write.
-class Rounds::Locked {
- public:
-  explicit Locked(Rounds& rounds) : rounds_(rounds), lock_(rounds.mutex_) {}
-  ~Locked() { Release(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
-  void Release() {
-    const auto woken = rounds_.links_.TakeWoken();
-    const bool work = rounds_.has_work_ && !rounds_.committing_;
-    lock_.unlock();
-    if (work) rounds_.work_changed_.notify_one();
-    for (const auto& peer : woken) peer->Wake();
-  }
-  void Reacquire() { lock_.lock(); }
-
- private:
-  Rounds& rounds_;
-  std::unique_lock<std::mutex> lock_;
+  std::uint64_t ahead_ = 0;   // the first step that no client has answered, as clients say
+  std::unique_ptr<SharedRounds> shared_;  // null: it is the only server
 };
 
 }  // namespace polykern

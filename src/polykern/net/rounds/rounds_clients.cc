@@ -3,16 +3,16 @@
 
 #include "polykern/core/error.h"
 #include "polykern/net/rounds/client_notes.h"
-#include "polykern/net/rounds/release_opener.h"
 #include "polykern/net/rounds/rounds.h"
+#include "polykern/net/rounds/shared_rounds.h"
 
 namespace polykern {
 
 void Rounds::NoteCertificate(SessionId session, const std::string& serial, std::int64_t expires) {
-  const Locked locked(*this);
-  const Link* const link = links_.Find(session);
+  const RoundsLock lock(core_);
+  const Link* const link = core_.links.Find(session);
   if (link == nullptr || !link->client) return;
-  ClientNote note = members_[*link->client].note;
+  ClientNote note = core_.members[*link->client].note;
   note.serial = serial;
   note.expires = expires;
   Note(*link->client, note);
@@ -20,63 +20,59 @@ void Rounds::NoteCertificate(SessionId session, const std::string& serial, std::
 
 /// Written with what is written next.
 void Rounds::Note(std::uint64_t number, const ClientNote& note) {
-  Member& member = members_[number];
+  Member& member = core_.members[number];
   if (member.note == note) return;
   member.note = note;
-  if (shared_ != nullptr) return NoteShared(number);
-  writer_.Note(number, note);
-  has_work_ = true;
-}
-
-bool Rounds::NeedsEverybody() const {
-  return options_.opener != nullptr && options_.opener->needs_everybody();
+  if (shared_ != nullptr) return shared_->clients().NoteCertificate(number);
+  core_.writer.Note(number, note);
+  core_.has_work = true;
 }
 
 void Rounds::Recheck(const std::function<bool(const ClientNote&)>& may_come_in, Time now) {
-  const Locked locked(*this);
-  if (shared_ != nullptr) return RecheckShared(may_come_in);
-  if (NeedsEverybody()) return;
-  for (std::uint64_t k = 0; k < members_.size(); ++k) {
-    const ClientNote& note = members_[k].note;
+  const RoundsLock lock(core_);
+  if (shared_ != nullptr) return shared_->Recheck(may_come_in);
+  if (core_.options.needs_everybody()) return;
+  for (std::uint64_t k = 0; k < core_.members.size(); ++k) {
+    const ClientNote& note = core_.members[k].note;
     const bool gone = note.forgotten || (!note.serial.empty() && !may_come_in(note));
-    if (gone == members_[k].gone || members_[k].session) continue;
-    members_.SetGone(k, gone);
-    Log(members_[k].name, gone ? "gone" : "expected", "by its certificate");
+    if (gone == core_.members[k].gone || core_.members[k].session) continue;
+    core_.members.SetGone(k, gone);
+    core_.Log(core_.members[k].name, gone ? "gone" : "expected", "by its certificate");
   }
   SignalIfDue(now);
 }
 
 std::string Rounds::Forget(const std::string& name, Time now) {
-  const Locked locked(*this);
-  const auto number = members_.Find(name);
+  const RoundsLock lock(core_);
+  const auto number = core_.members.Find(name);
   if (!number) return NotAClient(name);
-  if (members_[*number].session) return IsConnected(name);
-  if (NeedsEverybody()) return kNeverForgotten;
-  ClientNote note = members_[*number].note;
+  if (core_.members[*number].session) return IsConnected(name);
+  if (core_.options.needs_everybody()) return kNeverForgotten;
+  ClientNote note = core_.members[*number].note;
   note.forgotten = true;
-  members_.SetGone(*number, true);
+  core_.members.SetGone(*number, true);
   Note(*number, note);
-  Log(name, "forgotten", "");
+  core_.Log(name, "forgotten", "");
   SignalIfDue(now);
   return {};
 }
 
 std::string Rounds::Label(const std::string& name, const std::string& label) {
-  const Locked locked(*this);
-  const auto number = members_.Find(name);
+  const RoundsLock lock(core_);
+  const auto number = core_.members.Find(name);
   if (!number) return NotAClient(name);
-  ClientNote note = members_[*number].note;
+  ClientNote note = core_.members[*number].note;
   note.label = label;
   Note(*number, note);
   return {};
 }
 
 std::vector<ClientView> Rounds::Clients() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(core_.mutex);
   std::vector<ClientView> clients;
-  clients.reserve(members_.size());
-  for (std::uint64_t k = 0; k < members_.size(); ++k) {
-    const Member& member = members_[k];
+  clients.reserve(core_.members.size());
+  for (std::uint64_t k = 0; k < core_.members.size(); ++k) {
+    const Member& member = core_.members[k];
     clients.push_back({member.name, member.number, member.session.has_value(), member.awaited,
                        member.gone, member.next_step, member.note, member.report, member.program});
   }
@@ -84,8 +80,8 @@ std::vector<ClientView> Rounds::Clients() const {
 }
 
 void Rounds::Change(const RoundsOptions& options, Time now) {
-  const Locked locked(*this);
-  RoundsOptions changed = options_;
+  const RoundsLock lock(core_);
+  RoundsOptions changed = core_.options;
   changed.quorum = options.quorum;
   changed.least_clients = options.least_clients;
   changed.deadline = options.deadline;
@@ -93,18 +89,18 @@ void Rounds::Change(const RoundsOptions& options, Time now) {
   changed.most_connected = options.most_connected;
   changed.retry_earliest = options.retry_earliest;
   changed.retry_latest = options.retry_latest;
-  CheckRounds(changed, algorithm_, {});
-  if (NeedsEverybody() && !changed.quorum.all()) {
+  CheckRounds(changed, core_.algorithm, {});
+  if (core_.options.needs_everybody() && !changed.quorum.all()) {
     throw Error(OptionName("masking", "pairwise") + " needs " + OptionName("quorum", "all"));
   }
-  options_ = changed;
-  Log("", "changed", DescribeRounds(options_));
+  core_.options = changed;
+  core_.Log("", "changed", DescribeRounds(core_.options));
   SignalIfDue(now);
 }
 
 Busy Rounds::RetryWindow(const std::string& reason) const {
-  const std::lock_guard lock(mutex_);
-  return options_.RetryWindow(reason);
+  const std::lock_guard lock(core_.mutex);
+  return core_.options.RetryWindow(reason);
 }
 
 }  // namespace polykern

@@ -10,6 +10,7 @@
 #include "polykern/core/error.h"
 #include "polykern/core/exact_sum.h"
 #include "polykern/net/pki/certificates.h"
+#include "polykern/net/rounds/release_opener.h"
 
 namespace polykern {
 namespace {
@@ -87,6 +88,10 @@ std::uint64_t Quorum::Of(std::uint64_t clients) const {
   if (count > 0) return count;
   const auto needed = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(clients)));
   return std::clamp<std::uint64_t>(needed, 1, std::max<std::uint64_t>(clients, 1));
+}
+
+bool RoundsOptions::needs_everybody() const {
+  return opener != nullptr && opener->needs_everybody();
 }
 
 std::uint64_t RoundsOptions::Needed(std::uint64_t there, std::uint64_t expected) const {

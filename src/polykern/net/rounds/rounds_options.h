@@ -81,6 +81,8 @@ struct RoundsOptions {
   Front* front = nullptr;
 
   bool uses_late() const { return use_late || asynchronous; }
+  /// If any client is missing, nothing can be opened.
+  bool needs_everybody() const;
   /// How many clients must answer a step; `there` are those that have, or are still waited for,
   /// `expected` the clients that a quorum of all means.
   std::uint64_t Needed(std::uint64_t there, std::uint64_t expected) const;

@@ -160,8 +160,8 @@ class WebServer::Impl {
   void TellOfRefusal() {
     ++refused_;
     const auto now = WebClock::now();
-    if (now < told_ + kStateTime) return;
-    told_ = now;
+    if (now < reported_ + kStateTime) return;
+    reported_ = now;
     tell_(std::to_string(std::exchange(refused_, 0)) +
           " turned away, with a wrong token or an unknown certificate");
   }
@@ -210,7 +210,7 @@ class WebServer::Impl {
   std::string state_;
   WebClock::time_point made_{};
   std::size_t refused_ = 0;  // since they were told of
-  WebClock::time_point told_{};
+  WebClock::time_point reported_{};
 
   std::optional<HttpServer> http_;
   std::jthread watcher_;

@@ -1,11 +1,14 @@
 #include "polykern/net/transport/http_head.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 
 namespace polykern {
 namespace {
@@ -92,6 +95,77 @@ TEST(HttpHeads, ThatAreNoneOrTooLongAreRefused) {
   }
   std::string bad = "HTTP/1.1 abc\r\n\r\n";
   EXPECT_THROW(TakeAnswerHead(bad), Error);
+}
+
+TEST(HttpHeads, AreTakenOneAfterTheOther) {
+  const std::string one = OpeningRequest("/one", "h", "KEY", "a");
+  const std::string two = OpeningRequest("/two", "h", "KEY", "b");
+  std::string bytes = one + two + "GET /thr";
+  EXPECT_EQ(TakeRequestHead(bytes)->target, "/one");
+  EXPECT_EQ(TakeRequestHead(bytes)->name, "b");
+  EXPECT_EQ(TakeRequestHead(bytes), std::nullopt);
+  EXPECT_EQ(bytes, "GET /thr");
+}
+
+TEST(HttpHeads, SayWhateverNameAndTargetTheyWereMadeOf) {
+  Random random(1, Purpose::kTest);
+  constexpr std::string_view kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/?#[]@!$&'()*+,;=%";
+  const auto word = [&](std::size_t most) {
+    std::string text(1 + random.Below(most), ' ');
+    for (char& c : text) c = kCharacters[random.Below(kCharacters.size())];
+    return text;
+  };
+  for (int n = 0; n < 300; ++n) {
+    const std::string target = "/" + word(60);
+    const std::string name = word(64);
+    const std::string key = NewWebSocketKey();
+    std::string request = OpeningRequest(target, word(20), key, name) + "rest";
+    const auto head = TakeRequestHead(request);
+    ASSERT_TRUE(head);
+    EXPECT_EQ(head->target, target);
+    EXPECT_EQ(head->name, name);
+    EXPECT_EQ(head->key, key);
+    EXPECT_TRUE(head->upgrades);
+    EXPECT_EQ(request, "rest");
+    std::string answer = OpeningAnswer(key);
+    EXPECT_EQ(TakeAnswerHead(answer)->accepted, AcceptKey(key));
+  }
+}
+
+TEST(HttpHeads, ThatAreDamagedAreRefusedOrRead) {
+  Random random(2, Purpose::kTest);
+  const std::string good = OpeningRequest(kJoinTarget, "example.org", "KEY", "mill");
+  int refused = 0;
+  int different = 0;
+  for (int n = 0; n < 2000; ++n) {
+    std::string bytes = good;
+    for (std::uint64_t k = random.Below(4); k < 4; ++k) {
+      bytes[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
+    }
+    const std::string before = bytes;
+    try {
+      const auto head = TakeRequestHead(bytes);
+      EXPECT_TRUE(head || bytes == before) << "nothing is taken of what is not whole";
+      different += static_cast<int>(!head || !head->upgrades || head->name != "mill");
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "bytes that are not HTTP");
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 200);
+  EXPECT_GT(different, 200);
+}
+
+TEST(HttpAnswers, SayHowLongTheyAreAndEndTheConnection) {
+  for (const unsigned status : {200U, 400U, 401U, 403U, 404U, 405U, 409U, 426U, 503U}) {
+    const std::string body(status, 'x');
+    std::string answer = HttpAnswer(status, "text/plain", body, "A: b\r\n");
+    EXPECT_THAT(answer, testing::HasSubstr("Content-Length: " + std::to_string(status) + "\r\n"));
+    EXPECT_THAT(answer, testing::HasSubstr("Connection: close\r\nA: b\r\n\r\n"));
+    EXPECT_EQ(TakeAnswerHead(answer)->status, status);
+    EXPECT_EQ(answer, body);
+  }
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "polykern/core/error.h"
+#include "polykern/core/random.h"
 #include "polykern/net/transport/http_head.h"
 
 namespace polykern {
@@ -260,6 +261,59 @@ TEST_F(AWebSocket, EndsWithItsLoop) {
   Open();
   loop_.Stop();
   EXPECT_EQ(echo_->WaitForEnd().kind, Kind::kStopping);
+}
+
+TEST_F(AWebSocket, AnswersTheSameHoweverItsBytesAreCutIntoPieces) {
+  Random random(1, Purpose::kTest);
+  const std::string request = OpeningRequest(kJoinTarget, "h", "KEY", "mill");
+  std::vector<std::string> messages;
+  for (const std::size_t size : {0U, 1U, 125U, 126U, 999U, 1000U}) {
+    messages.emplace_back(size, static_cast<char>('a' + messages.size()));
+  }
+  for (int round = 0; round < 8; ++round) {
+    peer_ = tcp::socket(io_);
+    echo_ = std::make_shared<Echo>();
+    Start();
+    peer_.set_option(tcp::no_delay(true));
+    Write(request.substr(0, random.Below(request.size())));
+    std::string rest = request;
+    peer_.close();  // cut within the request, it was no client
+    EXPECT_EQ(echo_->WaitForEnd().kind, Kind::kLost);
+    peer_ = tcp::socket(io_);
+    echo_ = std::make_shared<Echo>();
+    Start();
+    for (const std::string& message : messages) {
+      rest += Masked(Opcode::kBinary, message);
+      while (!rest.empty()) {
+        const std::size_t piece = 1 + random.Below(rest.size());
+        Write(rest.substr(0, piece));
+        rest.erase(0, piece);
+      }
+      const std::string answer = (&message == messages.data() ? OpeningAnswer("KEY") : "") +
+                                 FrameHeader(Opcode::kBinary, message.size()) + message;
+      EXPECT_EQ(Read(answer.size()), answer);
+    }
+  }
+}
+
+TEST_F(AWebSocket, EndsForGarbageOrWaitsForTheRestOfAFrame) {
+  Random random(2, Purpose::kTest);
+  int broken = 0;
+  for (int n = 0; n < 60; ++n) {
+    peer_ = tcp::socket(io_);
+    echo_ = std::make_shared<Echo>();
+    Open();
+    std::string garbage(1 + random.Below(200), '\0');
+    for (char& c : garbage) c = static_cast<char>(random.Below(256));
+    Write(garbage);
+    peer_.shutdown(tcp::socket::shutdown_send);
+    const Ending ending = echo_->WaitForEnd();
+    EXPECT_TRUE(ending.kind == Kind::kBroken || ending.kind == Kind::kLost || garbage[0] == '\x88')
+        << ending.reason;
+    EXPECT_EQ(ending.kind == Kind::kBroken, !echo_->broke().empty());
+    broken += static_cast<int>(ending.kind == Kind::kBroken);
+  }
+  EXPECT_GT(broken, 50);
 }
 
 }  // namespace
