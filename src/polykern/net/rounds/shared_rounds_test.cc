@@ -101,7 +101,9 @@ TEST_F(RoundsThatShare, CountWhatComesLateInTheNextStepWhereItMay) {
   Begin(2);
   const TestClient a = Welcomed(0, "a");
   const TestClient b = Welcomed(1, "b");
-  Updates without_sums{.step = 0, .clients = {99}, .first = {0, 0}};
+  Updates without_sums;
+  without_sums.clients = {99};
+  without_sums.first = {0, 0};
   without_sums.fresh = {{20, 80}};
   places_[0]->Receive(a.session, without_sums, now_);
   Talk();
