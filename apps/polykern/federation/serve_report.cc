@@ -57,7 +57,8 @@ void Watch::Look(const RoundsStatus& status, ServerLog& log) {
   step_ = status.step;
   answered_ = status.answered;
   constexpr std::chrono::seconds kPatience{10};
-  if (reported_ || status.answered >= status.needed || status.finished || now < since_ + kPatience) {
+  if (reported_ || status.answered >= status.needed || status.finished ||
+      now < since_ + kPatience) {
     return;
   }
   reported_ = true;

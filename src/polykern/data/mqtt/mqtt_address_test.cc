@@ -100,7 +100,8 @@ TEST(AnMqttAddress, IsTakenOrRefusedAsByTheSlowParser) {
     }
     const std::optional<MqttAddress> expected = SlowParse(text);
     if (!expected) {
-      EXPECT_THAT(MessageOf([&] { ParseMqtt(text); }), HasSubstr("not of the form mqtt://")) << text;
+      EXPECT_THAT(MessageOf([&] { ParseMqtt(text); }), HasSubstr("not of the form mqtt://"))
+          << text;
       continue;
     }
     ++taken;

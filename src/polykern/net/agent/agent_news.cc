@@ -17,7 +17,8 @@ std::string ServerNews::Next(const AgentStatus& status) {
   }
   // A failure is told whenever it is another one; what else keeps it away, once.
   const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
-  if (failure.empty() ? !why_away_.empty() || status.trouble.empty() : failure == why_away_) return {};
+  if (failure.empty() ? !why_away_.empty() || status.trouble.empty() : failure == why_away_)
+    return {};
   why_away_ = failure.empty() ? status.trouble : failure;
   return why_away_ + "; predicting with the model of step " + std::to_string(status.step) +
          ", and reconnecting";
@@ -39,7 +40,8 @@ std::string BadLines::Next(const std::string& problem, Time now) {
   last_ = now;
   const std::uint64_t unreported = std::exchange(unreported_, 0);
   return problem + "; skipped" +
-         (unreported == 0 ? "" : ", and " + std::to_string(unreported) + " other lines since the last");
+         (unreported == 0 ? ""
+                          : ", and " + std::to_string(unreported) + " other lines since the last");
 }
 
 std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {

@@ -40,11 +40,11 @@ struct Link {
   std::optional<std::uint64_t> client = {};  ///< its number; none: refused, or ended
   std::shared_ptr<Peer> peer = nullptr;
   bool welcomed = false;
-  bool received_ranges = false;     ///< those of its data, on this connection
-  std::uint64_t began = 0;      ///< the step that was open when it came
-  std::uint64_t sent = 0;       ///< the newest model it was given
-  std::uint64_t next_step = 0;  ///< after the last one it answered on this connection
-  std::size_t earlier = 0;      ///< answers to steps before it came
+  bool received_ranges = false;  ///< those of its data, on this connection
+  std::uint64_t began = 0;       ///< the step that was open when it came
+  std::uint64_t sent = 0;        ///< the newest model it was given
+  std::uint64_t next_step = 0;   ///< after the last one it answered on this connection
+  std::size_t earlier = 0;       ///< answers to steps before it came
   std::optional<std::uint64_t> counted =
       {};  ///< the newest of its updates on the disk, if not told
   std::deque<std::string> replies = {};

@@ -120,7 +120,7 @@ TEST_F(ADatabase, GivesNoNumberAsZero) {
 
 TEST_F(ADatabase, SaysWhatIsWrongInWordsOfItsOwn) {
   EXPECT_THAT(Failure([&] { Database(path, Database::Mode::kRead); }), HasSubstr("cannot be open"));
-  Database database(path, Database::Mode::kCreate, "ledger");
+  Database database(path, Database::Mode::kCreate, {"ledger"});
   database.Run("CREATE TABLE t(x UNIQUE); INSERT INTO t VALUES(1)");
   EXPECT_THAT(Failure([&] { database.Run("INSERT INTO t VALUES(1)"); }),
               AllOf(HasSubstr("the ledger failed ("), HasSubstr("); check the disk")));
@@ -129,7 +129,7 @@ TEST_F(ADatabase, SaysWhatIsWrongInWordsOfItsOwn) {
   Statement insert(database, "INSERT INTO t VALUES(?)");
   EXPECT_THROW(insert.Bind(1, std::int64_t{1}).Run(), Error);
   EXPECT_NO_THROW(insert.Bind(1, std::int64_t{2}).Run()) << "it can be used again";
-  Database reader(path, Database::Mode::kRead, "ledger");
+  Database reader(path, Database::Mode::kRead, {"ledger"});
   EXPECT_THAT(Failure([&] { reader.Run("INSERT INTO t VALUES(3)"); }),
               HasSubstr("cannot be written; run it as the owner"));
 }
@@ -137,7 +137,7 @@ TEST_F(ADatabase, SaysWhatIsWrongInWordsOfItsOwn) {
 TEST_F(ADatabase, ThatAnotherHasLockedIsInUse) {
   Database one(path, Database::Mode::kCreate);
   one.Run("CREATE TABLE t(x)");
-  Database other(path, Database::Mode::kWrite, "log");
+  Database other(path, Database::Mode::kWrite, {"log"});
   sqlite3_busy_timeout(other.handle(), 1);
   Transaction transaction(one);
   EXPECT_THAT(Failure([&] { const Transaction second(other); }),
@@ -148,11 +148,11 @@ TEST_F(ADatabase, ThatAnotherHasLockedIsInUse) {
 
 TEST_F(ADatabase, ThatIsOwnedBeginsWithItsTablesAndWhatFillsIt) {
   {
-    OwnedDatabase shelf(path, "shelf", kShelf,
+    OwnedDatabase shelf(path, FileWords{"shelf"}, kShelf,
                         [](Database& d) { d.Run("INSERT INTO book VALUES('one')"); });
     EXPECT_EQ((*shelf).Number("PRAGMA user_version"), 2);
   }
-  const OwnedDatabase again(path, "shelf", kShelf,
+  const OwnedDatabase again(path, FileWords{"shelf"}, kShelf,
                             [](Database& d) { d.Run("INSERT INTO book VALUES('two')"); });
   Database reader(path, Database::Mode::kRead);
   EXPECT_EQ(reader.Number("SELECT count(*) FROM book"), 1) << "it is filled once";
@@ -163,34 +163,35 @@ TEST_F(ADatabase, WhoseFillingFailsIsLeftEmptyAndMayBeMadeAgain) {
     database.Run("INSERT INTO book VALUES('half')");
     throw Error("the author has left");
   };
-  EXPECT_EQ(MessageOf([&] { OwnedDatabase(path, "shelf", kShelf, fails); }), "the author has left");
+  EXPECT_EQ(MessageOf([&] { OwnedDatabase(path, FileWords{"shelf"}, kShelf, fails); }),
+            "the author has left");
   {
     Database half(path, Database::Mode::kRead);
     EXPECT_TRUE(IsEmptyDatabase(half));
   }
-  EXPECT_THAT(Failure([&] { OwnedDatabase(path, "shelf", kShelf, nullptr); }),
+  EXPECT_THAT(Failure([&] { OwnedDatabase(path, FileWords{"shelf"}, kShelf, nullptr); }),
               HasSubstr("is not a shelf of polykern"))
       << "who makes none finds none";
-  EXPECT_NO_THROW(OwnedDatabase(path, "shelf", kShelf, Nothing));
+  EXPECT_NO_THROW(OwnedDatabase(path, FileWords{"shelf"}, kShelf, Nothing));
 }
 
 TEST_F(ADatabase, IsOwnedByOneAtATimeAndNotMadeForThoseWhoReadIt) {
-  EXPECT_THAT(Failure([&] { OwnedDatabase(path, "shelf", kShelf, nullptr); }),
+  EXPECT_THAT(Failure([&] { OwnedDatabase(path, FileWords{"shelf"}, kShelf, nullptr); }),
               HasSubstr("there is no shelf here; check the path"));
   EXPECT_FALSE(FileExists(path));
-  const OwnedDatabase shelf(path, "shelf", kShelf, Nothing);
-  EXPECT_THAT(Failure([&] { OwnedDatabase(path, "shelf", kShelf, Nothing); }),
+  const OwnedDatabase shelf(path, FileWords{"shelf"}, kShelf, Nothing);
+  EXPECT_THAT(Failure([&] { OwnedDatabase(path, FileWords{"shelf"}, kShelf, Nothing); }),
               HasSubstr("another process is using the shelf; stop it first"));
 }
 
 TEST_F(ADatabase, OfAnotherFormatIsLeftAsItIs) {
   constexpr SqliteFormat kGarden{0x4321, 1, "CREATE TABLE bed(flower TEXT)"};
-  { OwnedDatabase(path, "shelf", kShelf, Nothing); }
+  { OwnedDatabase(path, FileWords{"shelf"}, kShelf, Nothing); }
   const std::string before = ReadWholeFile(path);
-  EXPECT_THAT(Failure([&] { OwnedDatabase(path, "garden", kGarden, Nothing); }),
+  EXPECT_THAT(Failure([&] { OwnedDatabase(path, FileWords{"garden"}, kGarden, Nothing); }),
               HasSubstr("is not a garden of polykern; name another file"));
   constexpr SqliteFormat kOldShelf{kShelf.application, 1, kShelf.schema};
-  EXPECT_THAT(Failure([&] { OwnedDatabase(path, "shelf", kOldShelf, Nothing); }),
+  EXPECT_THAT(Failure([&] { OwnedDatabase(path, FileWords{"shelf"}, kOldShelf, Nothing); }),
               HasSubstr("the shelf has version 2, made by a newer polykern; this one knows 1"));
   EXPECT_EQ(ReadWholeFile(path), before);
 }
