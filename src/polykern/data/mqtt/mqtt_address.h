@@ -4,7 +4,8 @@
 
 namespace polykern {
 
-/// A topic at a broker of MQTT: mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC. A plain value.
+/// A topic at a broker of MQTT: mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC. A plain value. Passwords
+/// may have any sign; what reads as HOST:PORT/TOPIC without a user has none.
 struct MqttAddress {
   std::string host = {};
   int port = 1883;

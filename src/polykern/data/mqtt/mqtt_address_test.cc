@@ -57,7 +57,7 @@ TEST(AnMqttAddress, HasThePartsItWasMadeOf) {
   constexpr std::string_view kPasswords[] = {"", "x", "a:b", "p/q", "p@q", "/@:/"};
   constexpr std::string_view kHosts[] = {"h", "10.0.0.1", "a.example", "[::1]", "[fe80::1]"};
   constexpr std::string_view kPorts[] = {"", "1", "1883", "65535"};
-  constexpr std::string_view kTopics[] = {"t", "a/b", "+/x", "#", "a b", "a:1/b"};
+  constexpr std::string_view kTopics[] = {"t", "a/b", "+/x", "#", "a b", "a:1/b", "a@b"};
   Random random(1, Purpose::kTest);
   for (int i = 0; i < 2000; ++i) {
     const std::string user = DrawPart(random, kUsers);

@@ -207,7 +207,8 @@ TEST(AFakeDatabase, ThatFallsSilentIsAwayAfterAWhile) {
   Connection connection(database.place(), milliseconds(1000));
   const auto began = std::chrono::steady_clock::now();
   EXPECT_THAT(WordsOf<DatabaseAway>([&] { connection.Run("SELECT 1"); }),
-              EndsWith("/base: the database is away (no answer for 1 s)"));
+              EndsWith("/base: the database is away (no answer for 1 s); check that it runs, and "
+                       "the network to it"));
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(1000));
 }
 
@@ -226,8 +227,12 @@ TEST(AFakeDatabase, FailsInWordsThatSayWhatToDo) {
               EndsWith(": the disk is full; what was committed is safe; make room"));
   EXPECT_THAT(WordsOf<StoreInUse>(run),
               EndsWith(": another process is using the store; stop it first"));
-  EXPECT_THAT(WordsOf<DatabaseAway>(run), EndsWith(": the database is away (words)"));
-  EXPECT_THAT(WordsOf<DatabaseAway>(run), EndsWith(": the database is away (words)"));
+  EXPECT_THAT(
+      WordsOf<DatabaseAway>(run),
+      EndsWith(": the database is away (words); check that it runs, and the network to it"));
+  EXPECT_THAT(
+      WordsOf<DatabaseAway>(run),
+      EndsWith(": the database is away (words); check that it runs, and the network to it"));
   EXPECT_THAT(WordsOf<Error>(run),
               EndsWith("failed (words); it is a replica: name the primary server"));
   EXPECT_THAT(WordsOf<Error>(run),
