@@ -112,9 +112,11 @@ def test_a_wrong_configuration_is_not_tried_again(tmp_path, words, said):
         assert done.returncode == code and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
-def test_a_server_whose_options_are_not_its_stores_is_not_started_again(federation, manager):
+def test_a_server_whose_options_are_not_its_stores_is_not_started_again(federation):
     f = federation("pof-mkl", clients=1)
-    serve(f, manager(f, "serve"))
+    f.serve()
+    f.join(0)
+    f.until(lambda: f.reached(1))  # an unused store would take other options over
     kill(f.server)
     done = subprocess.run([POLYKERN, "serve", "--dimension", "6"], cwd=f.folder, capture_output=True, text=True, timeout=20,
                           env={**os.environ, "NOTIFY_SOCKET": "/no/where"})
