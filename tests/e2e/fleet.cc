@@ -1,7 +1,9 @@
-// polykern_fleet DIR ALGORITHM CLIENTS STEPS DIMENSION SEED [N D M [LEAST_CLIENTS]]: runs the
-// simulator on the synthetic fleet and writes each client's samples to DIR/K.csv and its
-// predictions to DIR/K.txt, a line per step, every bit of them.
+// polykern_fleet DIR ALGORITHM CLIENTS STEPS DIMENSION SEED [N D M [LEAST_CLIENTS [LEAVING]]]: runs
+// the simulator on the synthetic fleet and writes each client's samples to DIR/K.csv and its
+// predictions to DIR/K.txt, a line per step, every bit of them. Client K has none in its last K x
+// LEAVING steps, at least one.
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -23,6 +25,31 @@ std::string Exactly(double value) {
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
 }
 
+/// Clients that leave one after the other, the first one last.
+class LeavingFleet final : public polykern::SyntheticFleet {
+ public:
+  LeavingFleet(const polykern::FleetOptions& options, std::size_t leaving)
+      : SyntheticFleet(options), leaving_(leaving) {}
+
+  std::size_t StepsOf(std::size_t k) const {
+    return k * leaving_ < steps() ? steps() - k * leaving_ : 1;
+  }
+  void Read(std::size_t step, std::size_t first, std::size_t count,
+            polykern::SampleBlock& block) const override {
+    SyntheticFleet::Read(step, first, count, block);
+    for (std::size_t c = 0; c < count; ++c) {
+      if (step < StepsOf(first + c)) continue;
+      block.present[c] = 0;
+      block.y[c] = 0;
+      std::fill_n(block.x.begin() + static_cast<std::ptrdiff_t>(c * dimension()), dimension(),
+                  0.0F);
+    }
+  }
+
+ private:
+  std::size_t leaving_;
+};
+
 void Run(const std::vector<std::string>& arguments) {
   using namespace polykern;
   const std::string& folder = arguments.at(0);
@@ -32,7 +59,7 @@ void Run(const std::vector<std::string>& arguments) {
   fleet_options.steps = number(3);
   fleet_options.dimension = number(4);
   fleet_options.seed = number(5);
-  const SyntheticFleet fleet(fleet_options);
+  const LeavingFleet fleet(fleet_options, arguments.size() > 10 ? number(10) : 0);
   AlgorithmOptions options;
   if (arguments.size() > 6) options.kernels = number(6);
   if (arguments.size() > 7) options.features = number(7);
@@ -55,7 +82,7 @@ void Run(const std::vector<std::string>& arguments) {
     for (std::size_t i = 0; i < fleet.dimension(); ++i) samples << "x" << i << ",";
     samples << "y\n";
     SampleBlock block;
-    for (std::size_t t = 0; t < fleet.steps(); ++t) {
+    for (std::size_t t = 0; t < fleet.StepsOf(k); ++t) {
       fleet.Read(t, k, 1, block);
       for (const float x : block.x) samples << Exactly(static_cast<double>(x)) << ",";
       samples << Exactly(block.y[0]) << '\n';

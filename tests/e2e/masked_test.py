@@ -3,13 +3,15 @@
 import json
 import random
 import re
+import select
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
 
-from federation import CLIENTS, POLYKERN, kill
+from federation import CLIENTS, JOIN, POLYKERN, STEPS, BadLink, kill
 
 MASKED = ["--masking", "helper"]
 
@@ -156,6 +158,145 @@ def test_absent_clients_and_late_updates_are_masked_as_well(masked):
     f.wait()
     log = (f.folder / "server.log").read_text()
     assert "discarded" not in log, log
+
+
+@pytest.mark.parametrize("masking", ["helper", "none"])
+def test_clients_that_leave_change_no_bit(federation, masking):
+    """Client k is absent in its last 8 k steps, as in the simulation: each leaving costs a deadline at most."""
+    f = federation("pof-gram", least_clients=2, clients=4, leaving=8)
+    options = ["--quorum", "1", "--deadline", "5"]
+    if masking == "helper":
+        serve(f, Helper(f).start(), *options)
+    else:
+        f.serve("--least-clients", 2, *options)
+    for k in range(4):
+        with open(f.folder / f"{k}.out", "w") as out:
+            f.agents[k] = f.start(["--server", f"127.0.0.1:{f.port}", "--certificates", f"pki/clients/{f.names[k]}", "--wait",
+                                   "--state", f"{k}.state"], f"agent-{k}", program=JOIN, stdin=subprocess.PIPE, stdout=out)
+    f.until(lambda: (f.folder / "server.log").read_text().count(" joined: at step 0") == 4)
+    for k in range(4):  # a quorum is one of those that are there
+        f.agents[k].stdin.write((f.folder / f"{k}.csv").read_text())
+        f.agents[k].stdin.close()
+    f.wait()
+    f.check_predictions()
+    assert "discarded" not in (f.folder / "server.log").read_text()
+
+
+def records(data):
+    """Lengths of the TLS records with data in them."""
+    lengths = []
+    while len(data) >= 5:
+        length = int.from_bytes(data[3:5], "big")
+        if data[0] == 23 and length > 24:  # else it says that TLS ends
+            lengths.append(length)
+        data = data[5 + length:]
+    assert not data
+    return lengths
+
+
+class Recorder(BadLink):
+    """Between agents and server: counts what agents send."""
+
+    def carry(self, pair):
+        near, far = pair
+        sent = b""
+        try:
+            while True:
+                for ready in select.select([near, far], [], [])[0]:
+                    data = ready.recv(65536)
+                    if not data:
+                        self.sent.append(records(sent))
+                        return
+                    if ready is near:
+                        sent += data
+                    (far if ready is near else near).sendall(data)
+        except OSError:
+            self.sent.append(records(sent))
+        finally:
+            for end in pair:
+                end.close()
+
+
+def test_masks_take_24_bytes_of_a_message_at_most_and_no_message_more(federation):
+    sent = {}
+    for masking in ("none", "helper"):
+        f = federation("pof-gram", least_clients=2)
+        more = ["--budget", 100, "--burst", 5]  # so that a message is one record
+        if masking == "helper":
+            serve(f, Helper(f).start(), *more)
+        else:
+            f.serve("--least-clients", 2, *more)
+        link = Recorder(f.port, None)
+        link.sent = []
+        f.way = link.way
+        for k in range(CLIENTS):
+            f.join(k)
+        f.wait()
+        f.until(lambda: len(link.sent) == CLIENTS)
+        link.listener.close()
+        sent[masking] = sorted(link.sent, key=sum)
+    for plain, masked in zip(sent["none"], sent["helper"]):
+        assert len(plain) == len(masked) > STEPS, f"{plain}\n{masked}"
+        more = [b - a for a, b in zip(plain, masked)]
+        assert max(more) <= 24, more
+        assert sum(each > 10 for each in more) > 3, "some of them had sums"
+
+
+def forget(f, restored=None, first=None, then=None):
+    """Stops the server at one moment, and restores its store as it was at an earlier one; the helper's log as well."""
+    def stop(process):
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+    f.until(first or (lambda: f.reached(12)))
+    f.do("store", "backup", "store.db", "monday.db")
+    if restored:
+        stop(restored.process)
+        shutil.copy(f.folder / "helper.db", f.folder / "helper-monday.db")
+        restored.start()
+    f.until(then or (lambda: f.reached(30)))
+    stop(f.server)
+    f.do("store", "restore", "store.db", "monday.db")
+    if restored:
+        stop(restored.process)
+        shutil.copy(f.folder / "helper-monday.db", f.folder / "helper.db")
+        restored.start()
+
+
+def test_a_restored_store_learns_again_once_the_helper_has_refused_what_it_forgot(masked):
+    f, helper = masked(steps=100)
+    f.steps = 50  # agents have samples for what is answered twice
+    serve(f, helper)
+    for k in range(CLIENTS):
+        f.join(k, "--masked")
+    forget(f)
+    answered = set(re.findall(r"answered: release (\d+) ", (f.folder / "helper.log").read_text()))
+    serve(f, helper)
+    f.wait()
+    log = (f.folder / "server.log").read_text()
+    again = re.findall(r"answered: release (\d+) ", (f.folder / "helper.log").read_text())
+    assert 0 < log.count("the helper has settled it, for another request") < len(answered)
+    assert len(again) == len(set(again)) > len(answered), "nothing is answered twice, and learning goes on"
+    assert log.count("discarded: ") == log.count("the helper has settled it, for another request"), log
+    store = json.loads(subprocess.run([POLYKERN, "store", "show", "store.db", "--format", "json"],
+                                      cwd=f.folder, capture_output=True, text=True).stdout)
+    assert all(client["rejected"] == 0 for client in store["clients"])
+
+
+def test_clients_notice_that_server_and_helper_were_both_restored(masked):
+    f, helper = masked(steps=100)
+    serve(f, helper)
+    for k in range(CLIENTS):
+        f.join(k, "--masked")
+    forget(f, helper)
+    answered = (f.folder / "helper.log").read_text().count("answered: ")
+    for k in range(CLIENTS):  # what they know is in their states
+        kill(f.agents[k])
+    serve(f, helper)
+    for k in range(CLIENTS):
+        f.join(k, "--masked")
+    f.until(lambda: all("were both restored from backups" in (f.folder / f"agent-{k}.log").read_text() for k in range(CLIENTS)))
+    assert (f.folder / "helper.log").read_text().count("answered: ") == answered, "it was not asked for anything again"
 
 
 @pytest.mark.parametrize("options, said", [

@@ -13,7 +13,7 @@ import helper_test
 import pytest
 from federation import CLIENTS, POLYKERN, kill
 from helper_test import NUMBERS, added, bits_of, messages, number, text  # messages: a fixture
-from masked_test import Helper
+from masked_test import Helper, forget
 
 RELEASES = 4
 NOISE = ["--epsilon", "2", "--releases", RELEASES, "--target-range", "0:1"]
@@ -31,6 +31,9 @@ class Noisy:
         said = self.f.serve(*NOISE, *masks, "--metrics", "127.0.0.1:0", *more)
         self.metrics = re.search(r"metrics on (\S+)", said)[1].rstrip(",")
         return self.f.server.stdout.readline(), self.f.server.stdout.readline()
+
+    def log(self):
+        return (self.f.folder / "server.log").read_text()
 
     def status(self):
         done = subprocess.run([POLYKERN, "status", self.metrics, "--format", "json"], capture_output=True, text=True)
@@ -109,17 +112,17 @@ def test_a_helper_adds_noise_and_the_server_sees_nothing_else(noisy):
 
 
 @pytest.mark.parametrize("by_helper", [False, True], ids=["server", "helper"])
-def test_kills_at_any_moment_release_nothing_twice(noisy, by_helper):
-    steps = 40
+@pytest.mark.parametrize("steps, servers, helpers, agents", [(40, 6, 6, 8), pytest.param(80, 20, 20, 40, marks=pytest.mark.long)])
+def test_kills_at_any_moment_release_nothing_twice(noisy, by_helper, steps, servers, helpers, agents):
     n = noisy(by_helper, steps=steps)
     f = n.f
     chance = random.Random(7)
     n.serve()
     join_all(f)
-    victims = ["server"] * 6 + ["helper"] * (6 if by_helper else 0) + ["agent"] * 8
+    victims = ["server"] * servers + ["helper"] * (helpers if by_helper else 0) + ["agent"] * agents
     chance.shuffle(victims)
     for k, victim in enumerate(victims):  # most of them while there are releases
-        while not f.reached(2 + k // 2):
+        while not f.reached(2 + min(k // 2, steps - 10)):
             time.sleep(0.01)
         time.sleep(chance.uniform(0, 0.03))
         if victim == "server":
@@ -198,6 +201,32 @@ def test_an_agent_that_lost_its_state_does_not_send_samples_again(noisy):
     f.join(0, give_up=5)
     assert f.agents[0].wait(30) != 0
     assert "its samples might leave a second time" in (f.folder / "agent-0.log").read_text()
+
+
+def test_a_restored_store_says_that_its_noisy_sums_cannot_go_on(noisy):
+    n = noisy(True, steps=100)
+    f = n.f
+    f.steps = 50
+    n.serve()
+    join_all(f)
+    released = lambda number: lambda: f"answered: release {number} " in (f.folder / "helper.log").read_text()
+    forget(f, first=released(0), then=released(2))
+    answered = (f.folder / "helper.log").read_text().count("answered: ")
+    n.serve()
+    said = r"was restored from a backup: it knows of (\d) noisy sums, the helper has answered (\d)"
+    f.until(lambda: re.search(said, n.log()))
+    known, told = map(int, re.search(said, n.log()).groups())
+    assert known < told == answered
+    f.until(lambda: "put back the store from before" in n.status()["trouble"])  # and everybody goes on predicting
+    assert (f.folder / "helper.log").read_text().count("answered: ") == answered, "nothing more is spent"
+    kill(f.server)
+    for file in f.folder.glob("store.db-[wl]*"):
+        file.unlink()
+    (f.folder / "store.db-before").rename(f.folder / "store.db")
+    n.serve()
+    f.wait()
+    status = n.status()
+    assert status["noise"]["releases"] == RELEASES and "backup" not in status["trouble"]
 
 
 class NoisyHelped(helper_test.Helped):
@@ -280,7 +309,7 @@ def test_a_helper_keeps_to_what_it_promised(noisy_helped):
         with pytest.raises(helper_test.websocket.Closed, match="in this epoch the helper has promised epsilon 1"):
             h.connect()
     sent, _, _ = zip(*(client.send(step=1, samples=40, releases=1) for client in clients))
-    assert "start a new epoch" in h.ask(wire, h.release(1, sent)).refusal
+    assert "start again with a new store" in h.ask(wire, h.release(1, sent)).refusal
     h.told = {}
     assert not h.ask(wire, h.release(1, sent)).refusal
 

@@ -12,11 +12,11 @@ from federation import CLIENTS, POLYKERN, kill
 PAIRWISE = ["--masking", "pairwise"]
 
 
-def test_the_bits_are_those_of_a_plain_federation_whichever_process_is_killed(federation):
-    steps = 100
+@pytest.mark.parametrize("steps, servers, agents", [(100, 5, 15), pytest.param(200, 20, 40, marks=pytest.mark.long)])
+def test_the_bits_are_those_of_a_plain_federation_whichever_process_is_killed(federation, steps, servers, agents):
     f = federation("pof-gram", steps=steps, least_clients=CLIENTS)
     chance = random.Random(3)
-    victims = ["server"] * 5 + ["agent"] * 15
+    victims = ["server"] * servers + ["agent"] * agents
     chance.shuffle(victims)
     f.serve(*PAIRWISE)
     for k in range(CLIENTS):
