@@ -7,12 +7,12 @@
 #include "commands.h"
 #include "options.h"
 #include "polykern/core/text.h"
-#include "polykern/gpu/gpu.h"
 #include "polykern/paper/published_figures.h"
 #include "polykern/paper/reproduction.h"
 #include "polykern/results/result_file.h"
 #include "polykern/results/text_table.h"
 #include "progress.h"
+#include "rank_device.h"
 #include "report_files.h"
 
 namespace polykern {
@@ -65,7 +65,7 @@ void MakeRuns(PaperRuns& runs, bool fresh, bool lines) {
 
 void Execute(const ReproduceOptions& options, Communicator& ranks) {
   if (ranks.rank() == 0) CheckWritable(options.out);
-  const auto device = OpenDevice(options.device, ranks.rank());
+  const auto device = OpenRankDevice(options.device, ranks);
   const FoundPaperData data = FindPaperData(options.data, options.data_dir);
   if (!data.absent.empty()) {
     const std::string absent = Joined(data.absent, " ");

@@ -10,13 +10,13 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/data/source.h"
-#include "polykern/gpu/gpu.h"
 #include "polykern/results/predictions_file.h"
 #include "polykern/results/result.h"
 #include "polykern/results/result_file.h"
 #include "polykern/results/text_table.h"
 #include "polykern/sim/experiment.h"
 #include "progress.h"
+#include "rank_device.h"
 #include "report_files.h"
 #include "run_remarks.h"
 
@@ -209,7 +209,7 @@ void Execute(const RunOptions& options, Communicator& ranks) {
   const std::vector<Row> rows = MakeRows(options);
   if (speaks && !options.out.empty()) CheckWritable(options.out);
   CheckExperiment(rows, options.experiment);
-  const auto device = OpenDevice(options.device, ranks.rank());
+  const auto device = OpenRankDevice(options.device, ranks);
   Source source = OpenSource(options.source);
   if (speaks) PrintNotices(source.notices);
   std::unique_ptr<PredictionsFile> predictions;

@@ -366,3 +366,18 @@ def test_simulations_and_regressors_leave_the_memory_flat(samples, bank):
     before = rss()
     go(200)
     assert rss() - before < 4_000_000
+
+
+def test_a_gpu_that_is_missing_is_missed_in_one_line(bank, samples):
+    X, Y = samples
+    with pytest.raises(ValueError, match='device is "tpu"; it must be cpu or gpu'):
+        pk.simulate(X, Y, pk.PofMkl(bank), device="tpu")
+    try:
+        pk.simulate(X, Y, pk.PofMkl(bank), device="gpu")
+    except ValueError as error:
+        assert "choose device=cpu" in str(error) and "\n" not in str(error)
+    else:  # this machine has one
+        assert (pk.simulate(X, Y, pk.PofMkl(bank), device="gpu").predictions
+                == pk.simulate(X, Y, pk.PofMkl(bank)).predictions).all()
+        with pytest.raises(ValueError, match="local does not run on a GPU yet, but these do: pof-mkl, "):
+            pk.simulate(X, Y, pk.Local(bank), device="gpu")

@@ -55,8 +55,8 @@ BROKEN int cuDeviceGet(int* device, int number) {
   std::fprintf(file, "%d\n", number);
   return std::fclose(file);
 }
-BROKEN int cuDeviceGetUuid(char* id, int device);
-BROKEN int cuDeviceGetUuid(char* id, int device) {
+BROKEN int cuDeviceGetUuid_v2(char* id, int device);
+BROKEN int cuDeviceGetUuid_v2(char* id, int device) {
   std::memset(id, 'a' + device, 16);
   return 0;
 }

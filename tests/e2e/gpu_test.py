@@ -49,6 +49,34 @@ def test_an_nvrtc_that_is_newer_than_the_driver_is_told_which_one_goes_with_it(b
         "choose --device cpu\n")
 
 
+@pytest.mark.parametrize("option", [["--settings", "air"], ["--numpy"], ["--growth"]])
+def test_bench_refuses_what_it_does_not_measure_on_a_gpu(broken, option):
+    assert said(broken("bench", "--device", "gpu", *option)) == (
+        f"polykern: --device gpu measures whole steps alone: leave out {option[0]}\n")
+
+
+@pytest.mark.parametrize("name", ["fomd-oms", "perfedavg", "local", "fed-poe", "em-kofl"])
+def test_an_algorithm_without_a_gpu_form_is_told_with_those_that_have_one(broken, name):
+    assert said(broken("run", *SMALL, "-a", f"pof-mkl,{name}", "--device", "gpu")) == (
+        f"polykern: {name} does not run on a GPU yet, but these do: pof-mkl, pof-gram, pof-adagrad, ofskl, ofmkl-avg, "
+        "vm-kofl; choose one with --algorithm, or --device cpu\n")
+
+
+def test_clients_that_do_not_fit_are_told_before_memory_is_taken(broken):
+    done = broken("run", "--clients", "500000000", "--steps", "2", "-r", "1", "-a", "pof-mkl", "-M", "1", "--device", "gpu",
+                  memory=1 << 30)
+    assert said(done) == (
+        "polykern: 500000000 clients need 208588 MiB on the GPU, which has 1024 left: at most 1950729 clients fit; "
+        "lower --clients\n")
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_more_clients_than_sums_hold_are_told_before_memory_is_taken(broken, device):
+    done = broken("run", "--clients", "2000000000000", "--steps", "2", "-a", "pof-mkl", "-M", "1", "--device", device)
+    assert said(done) == (
+        "polykern: 2000000000000 clients are too many: at most 1073741823 fit into one step; lower --clients\n")
+
+
 def test_what_nvrtc_says_is_never_kept_as_code(broken, tmp_path):
     for _ in range(2):
         assert said(broken(*RUN)) == (

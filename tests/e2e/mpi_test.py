@@ -27,6 +27,15 @@ def alone(folder, *arguments):
     return without_timings(folder / "alone")
 
 
+def broken_gpus(folder):
+    """GPUs that compute nothing (broken_gpu.cc)."""
+    libraries = folder / "libraries"
+    libraries.mkdir()
+    for name in ("libcuda.so.1", "libnvrtc.so.12"):
+        (libraries / name).symlink_to(os.environ["POLYKERN_BROKEN_GPU"])
+    return libraries
+
+
 def together(folder, count, *arguments, launch=()):
     folder_name = f"ranks{len(list(folder.iterdir()))}"
     code, text, err = ranks.finish(
@@ -177,6 +186,22 @@ def test_a_rank_without_memory_ends_the_run_with_its_name(tmp_path):
     assert code == 1
     assert "polykern: rank 1 on " in err and ": out of memory; lower --clients" in err
     assert not (tmp_path / "o" / "result.json").exists()
+
+
+@pytest.mark.parametrize("gpus, opened", [(2, "0 1"), (1, "0 0")])
+def test_each_rank_has_a_gpu_of_its_own_if_there_are_enough(tmp_path, gpus, opened):
+    libraries = broken_gpus(tmp_path)
+    run = ranks.start(tmp_path, 2, "run", *SMALL, "-a", "ofmkl-avg", "--device", "gpu",
+                      launch=[word for variable in (
+                          f"LD_LIBRARY_PATH={libraries}", "XDG_CACHE_HOME=", "HOME=", f"POLYKERN_BROKEN_GPUS={gpus}",
+                          f"POLYKERN_BROKEN_LOG={tmp_path / 'log'}") for word in ("-x", variable)])
+    code, out, err = ranks.finish(run)
+    said = [line for line in err.splitlines() if line.startswith("polykern: ")]
+    assert (code, out) == (1, "")
+    assert sorted((tmp_path / "log").read_text().split()) == opened.split()
+    assert [line for line in said if "share" in line] == (
+        [] if gpus == 2 else ["polykern: note: 2 ranks share 1 GPU, and take turns on it: start one rank for each"])
+    assert len([line for line in said if "NVRTC cannot compile" in line]) == len(said) - (gpus == 1) == 1
 
 
 def test_mistakes_are_told_once(tmp_path):

@@ -16,6 +16,7 @@
 #include "bench/numpy_twin.h"
 #include "commands.h"
 #include "options.h"
+#include "polykern/core/error.h"
 #include "polykern/gpu/gpu.h"
 #include "polykern/sim/experiment.h"
 #include "progress.h"
@@ -74,7 +75,19 @@ void MeasureSetting(const BenchOptions& options, const BenchSetting& setting,
   report.rows.push_back(std::move(row));
 }
 
+/// A GPU is measured by whole steps alone.
+void CheckDevice(const BenchOptions& options) {
+  if (options.device == "cpu") return;
+  const bool settings = options.settings != std::vector<std::string>{"all"};
+  if (!settings && !options.numpy && !options.growth) return;
+  throw Error(OptionName("device", options.device) + " measures whole steps alone: leave out " +
+              OptionName(settings        ? "settings"
+                         : options.numpy ? "numpy"
+                                         : "growth"));
+}
+
 void Execute(const BenchOptions& options) {
+  CheckDevice(options);
   if (const auto device = OpenDevice(options.device)) {
     constexpr std::size_t kClients = std::size_t{1} << 20;
     std::cout << MeasureDevice(*device, options.clients > 0 ? options.clients : kClients,

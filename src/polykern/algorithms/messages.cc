@@ -170,11 +170,16 @@ void Updates::Begin(std::uint64_t answered, std::span<const std::uint64_t> sende
 }
 
 void CheckUpdates(const ModelShape& shape, const Updates& updates) {
+  CheckUpdates(shape, updates, ExactSum::kLimit);
+}
+
+void CheckUpdates(const ModelShape& shape, const Updates& updates, float limit) {
   CheckLengths(shape, updates);
   const std::span values(updates.values);
   const std::span losses(updates.losses);
   // Nearly always: one quick look.
-  const bool all_good = ExactSum::Representable(values) && ExactSum::Representable(losses) &&
+  const bool all_good = ExactSum::Representable(values, limit) &&
+                        ExactSum::Representable(losses, limit) &&
                         std::ranges::all_of(losses, IsLoss);
   const bool ring = shape.ring.bits > 0;
   const bool norms_matter = !ring && (shape.least_norm > 0 || std::isfinite(shape.most_norm));
@@ -194,9 +199,10 @@ void CheckUpdates(const ModelShape& shape, const Updates& updates) {
     }
     const auto sent_by = values.subspan(start * shape.width, (end - start) * shape.width);
     const auto losses_of = losses.subspan(c * shape.losses_per_update, shape.losses_per_update);
-    if (!ExactSum::Representable(sent_by) || !ExactSum::Representable(losses_of)) {
+    if (!ExactSum::Representable(sent_by, limit) || !ExactSum::Representable(losses_of, limit)) {
       Reject(updates, c, Rule::kNumbers,
-             "it holds numbers that are not finite or above 512 in size");
+             "it holds numbers that are not finite or above " +
+                 std::to_string(static_cast<int>(limit)) + " in size");
     }
     if (!std::ranges::all_of(losses_of, IsLoss)) {
       Reject(updates, c, Rule::kLosses, "it holds a negative loss");

@@ -164,5 +164,7 @@ struct Updates {
 /// ring, and of sums that they go over at least one sample; floats where it asks for integers do
 /// not fit, nor integers where it asks for floats.
 void CheckUpdates(const ModelShape& shape, const Updates& updates);
+/// The same for sums of so many clients that numbers must not be above `limit` (ExactSum::LimitOf).
+void CheckUpdates(const ModelShape& shape, const Updates& updates, float limit);
 
 }  // namespace polykern

@@ -19,6 +19,14 @@ inline constexpr std::size_t kEndlessHorizon = 10'000;
 /// All algorithm names, in the order they are shown to users.
 std::span<const std::string_view> AlgorithmNames();
 
+/// What a client of an algorithm does in a step, as far as engines other than the CPU's compute it.
+enum class ClientHalf {
+  kOther,          ///< the CPU alone knows
+  kEveryKernel,    ///< sends its gradients of all kernels
+  kChosenKernels,  ///< has weights of its own, and sends gradients of the kernels that it draws
+  kExperts,        ///< has weights of its own, and sends sums over its samples
+};
+
 /// What callers must know of an algorithm besides its name. Constant.
 struct AlgorithmTraits {
   std::string_view name = {};
@@ -31,9 +39,11 @@ struct AlgorithmTraits {
   bool any_loss = true;                ///< false: squared alone, of labels in [0, 1]
   bool has_kernels = true;             ///< random features of kernels
   bool takes_bank = true;              ///< it can be made over a KernelBank of the caller's
-  std::size_t least_kernels = 1;       ///< in its dictionary
-  double exploration = 1;              ///< xi, unless given
-  std::size_t local_memory = 0;        ///< KiB for private experts, unless given; 0: it has none
+  ClientHalf client_half = ClientHalf::kOther;
+  bool plain_gradients = false;   ///< rates are the server's, and AdaHedge's
+  std::size_t least_kernels = 1;  ///< in its dictionary
+  double exploration = 1;         ///< xi, unless given
+  std::size_t local_memory = 0;   ///< KiB for private experts, unless given; 0: it has none
 };
 
 /// Throws Error for an unknown name, as all below do.

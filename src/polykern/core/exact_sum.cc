@@ -103,8 +103,13 @@ namespace polykern {
 HWY_EXPORT(Within);
 HWY_EXPORT(AddRounded);
 
-bool ExactSum::Representable(std::span<const float> values) {
-  return HWY_DYNAMIC_DISPATCH(Within)(values.data(), values.size(), kLimit);
+float ExactSum::LimitOf(std::uint64_t terms) {
+  if (terms <= kMaxTerms) return kLimit;
+  return std::nextafter(static_cast<float>(0x1p33 / static_cast<double>(terms)), 0.0F);
+}
+
+bool ExactSum::Representable(std::span<const float> values, float limit) {
+  return HWY_DYNAMIC_DISPATCH(Within)(values.data(), values.size(), limit);
 }
 
 void ExactSum::Add(std::span<const float> rows, std::span<const std::uint32_t> which) {

@@ -214,5 +214,19 @@ TEST(ExactSum, AddsIntegersModulo2To64InItsUnit) {
   EXPECT_EQ(all[0], 8);
 }
 
+TEST(ExactSum, HasALimitThatKeepsTheSumWithin64Bits) {
+  EXPECT_EQ(ExactSum::LimitOf(1), 512);
+  EXPECT_EQ(ExactSum::LimitOf(ExactSum::kMaxTerms), 512);
+  for (const std::uint64_t terms :
+       {ExactSum::kMaxTerms + 1, std::uint64_t{50'000'000}, ExactSum::kMostTerms}) {
+    const float limit = ExactSum::LimitOf(terms);
+    const double most = static_cast<double>(limit) * 0x1p30 * static_cast<double>(terms);
+    EXPECT_LT(most, 0x1p63);
+    EXPECT_GT(most, 0x1p62);
+    EXPECT_TRUE(ExactSum::Representable(std::array{limit, -limit}, limit));
+    EXPECT_FALSE(ExactSum::Representable(std::array{0.0F, std::nextafter(limit, 600.0F)}, limit));
+  }
+}
+
 }  // namespace
 }  // namespace polykern

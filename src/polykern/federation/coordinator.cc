@@ -7,6 +7,7 @@
 
 #include "polykern/algorithms/broken_rule.h"
 #include "polykern/core/error.h"
+#include "polykern/core/exact_sum.h"
 
 namespace polykern {
 
@@ -16,7 +17,8 @@ Coordinator::Coordinator(const Algorithm& algorithm, std::size_t clients, std::s
       first_client_(first_client),
       server_(algorithm.NewServer()),
       lanes_(lanes),
-      answered_(clients) {
+      answered_(clients),
+      limit_(ExactSum::kLimit) {
   for (std::size_t lane = 0; lane < lanes; ++lane) inboxes_.push_back(server_->NewInbox());
 }
 
@@ -64,7 +66,7 @@ void Coordinator::Check(const Updates& updates) const {
     const auto pair = std::ranges::adjacent_find(sorted);
     if (pair != sorted.end()) twice(*pair, updates.step);
   }
-  CheckUpdates(algorithm_.shape(), updates);
+  CheckUpdates(algorithm_.shape(), updates, limit_);
   // A helper would take it for a sign that its log was restored.
   if (updates.releases > std::max(broadcast().releases, most_releases_)) {
     throw BrokenRule(Rule::kSums, "an update counts " + std::to_string(updates.releases) +

@@ -44,6 +44,9 @@ class Coordinator {
   /// and this server's state may be an older one.
   void AllowReleases(std::uint64_t releases) { most_releases_ = releases; }
 
+  /// From now on numbers in updates must not be larger; at first ExactSum::kLimit.
+  void LimitNumbers(float most) { limit_ = most; }
+
   /// What every client of this step works from.
   const Broadcast& broadcast() const { return server_->broadcast(); }
 
@@ -125,6 +128,7 @@ class Coordinator {
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
   bool takes_late_ = false;
   std::uint64_t most_releases_ = 0;  // that clients may know of
+  float limit_;  // of numbers in updates
   bool masked_ = false;
   bool caller_opens_ = false;
 };

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include <unistd.h>
+
 #include "polykern/core/error.h"
 #include "polykern/core/version.h"
 #include "polykern/gpu/cuda_library.h"
@@ -31,9 +33,10 @@ void Check(int result, const char* doing) {
   if (result == 0) return;
   const char* text = nullptr;
   LoadCudaDriver().error_string(result, &text);
-  throw DeviceFailure("the GPU failed while " + std::string(doing) + ": " +
-                      (text != nullptr ? text : "error " + std::to_string(result)) +
-                      "; finished repetitions are kept");
+  std::array<char, 256> machine{};
+  gethostname(machine.data(), machine.size() - 1);
+  throw DeviceFailure("the GPU of " + std::string(machine.data()) + " failed while " + doing +
+                      ": " + (text != nullptr ? text : "error " + std::to_string(result)));
 }
 
 CudaDriver::Address AddressOf(const void* memory) {
@@ -137,6 +140,9 @@ class CudaDevice final : public Device {
     std::array<char, 256> text{};
     Check(cuda_.device_name(text.data(), static_cast<int>(text.size()), device), "starting");
     name_ = text.data();
+    std::array<char, 16> id{};
+    Check(cuda_.device_id(id.data(), device), "starting");
+    id_.assign(id.begin(), id.end());
     Check(cuda_.device_attribute(&processors_, kProcessorsAttribute, device), "starting");
     int major = 0;
     int minor = 0;
@@ -148,6 +154,7 @@ class CudaDevice final : public Device {
   }
 
   std::string name() const override { return name_; }
+  std::string id() const override { return id_; }
   U32 threads() const override { return kCudaThreads; }
   U64 processors() const override { return static_cast<U64>(processors_); }
   U64 tile() const override {
@@ -165,9 +172,9 @@ class CudaDevice final : public Device {
     CudaDriver::Address address = 0;
     const int result = cuda_.memory_allocate(&address, bytes);
     if (result == kOutOfMemory) {
-      throw Error("the GPU has no room for " + std::to_string(bytes >> 20) + " MiB more, but " +
-                  std::to_string(free_memory() >> 20) + ": lower " + OptionName("clients") +
-                  ", or run less beside it");
+      throw NoRoom("the GPU has no room for " + std::to_string(bytes >> 20) + " MiB more, but " +
+                   std::to_string(free_memory() >> 20) + ": lower " + OptionName("clients") +
+                   ", or run less beside it");
     }
     Check(result, "giving memory");
     return std::bit_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -192,6 +199,7 @@ class CudaDevice final : public Device {
  private:
   const CudaDriver& cuda_;
   std::string name_;
+  std::string id_;
   int processors_ = 1;
   std::string architecture_;
   CudaDriver::Handle context_ = nullptr;  // the device's own, which ends with the process

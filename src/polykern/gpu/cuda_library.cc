@@ -162,6 +162,7 @@ CudaDriver FindDriver() {
                    Find(library, "cuGetErrorString", cuda.error_string) &&
                    Find(library, "cuDeviceGetCount", cuda.device_count) &&
                    Find(library, "cuDeviceGet", cuda.device_get) &&
+                   Find(library, "cuDeviceGetUuid_v2", cuda.device_id) &&
                    Find(library, "cuDeviceGetName", cuda.device_name) &&
                    Find(library, "cuDeviceGetAttribute", cuda.device_attribute) &&
                    Find(library, "cuDevicePrimaryCtxRetain", cuda.context_retain) &&

@@ -18,6 +18,7 @@ struct CudaDriver {
   Result (*error_string)(Result, const char**);
   Result (*device_count)(int*);
   Result (*device_get)(int*, int);
+  Result (*device_id)(char*, int);
   Result (*device_name)(char*, int, int);
   Result (*device_attribute)(int*, int, int);
   Result (*context_retain)(Handle*, int);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "polykern/core/error.h"
+
 namespace polykern::gpu {
 
 #include "polykern/gpu/kernels/fleet_arguments.h"
@@ -77,16 +79,23 @@ class Queue {
                       const FleetArguments& arguments) = 0;
 };
 
+/// The device's memory is full.
+class NoRoom : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Something that runs the kernels. Threads may share it.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;
+  virtual std::string id() const = 0;  ///< FleetDevice::id
   virtual U32 threads() const = 0;     ///< of a block
   virtual U64 processors() const = 0;  ///< that run blocks side by side
   virtual U64 tile() const = 0;        ///< clients that go well through the kernels together
   virtual std::size_t free_memory() const = 0;
-  /// Throws Error if there is no room.
+  /// Throws NoRoom if there is none.
   virtual void* Allocate(std::size_t bytes) const = 0;
   virtual void Free(void* memory) const = 0;
   virtual std::unique_ptr<Queue> NewQueue() const = 0;

@@ -64,6 +64,7 @@ class EmulatedQueue final : public Queue {
 class EmulatedDevice final : public Device {
  public:
   std::string name() const override { return "emulated GPU"; }
+  std::string id() const override { return "emulated"; }
   U32 threads() const override { return kThreads; }
   U64 processors() const override { return 2; }
   U64 tile() const override { return 96; }  // so that few clients make several

@@ -6,6 +6,7 @@
 
 #include "polykern/core/error.h"
 #include "polykern/gpu/gram_clients.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern::gpu {
 namespace {
@@ -14,23 +15,43 @@ U64 KernelNumbers(const KernelShape& shape) {
   return U64{shape.kernels} * (shape.private_weights && !shape.scores_are_losses ? 2 : 1);
 }
 
-/// So many, if they fit.
-U64 Fitting(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles) {
+/// Bytes of a client, and of all that does not grow with them.
+struct Need {
+  U64 each;
+  U64 aside;
+};
+
+Need NeedOf(U64 clients, const KernelShape& shape, U64 in_tiles) {
   const U64 each = 8 * KernelNumbers(shape) + (shape.adahedge ? 4 : 3) * 8 + 4 + 1 +
                    (shape.sizes > 0 ? GramClients::BytesOf(shape) : 0);
   const U64 tiles = std::min(in_tiles, clients) *
                     (U64{shape.kernels} * 9 + (shape.sizes > 0 ? 8 : 4) * shape.stride() + 96);
-  const U64 room = device.free_memory();
-  const U64 aside = tiles + (U64{64} << 20);  // for the model, and what the driver needs
-  const U64 left = room > aside ? room - aside : 0;
-  if (clients * each <= left) return clients;
-  throw Error(std::to_string(clients) + " clients need " +
-              std::to_string((clients * each + tiles) >> 20) + " MiB on the GPU, which has " +
-              std::to_string(room >> 20) + " left: at most " + std::to_string(left / each) +
-              " clients fit; lower " + OptionName("clients"));
+  const U64 features = U64{shape.kernels} * shape.padded_features();
+  const U64 width = 2 * U64{shape.features} + 2;
+  const U64 sums =
+      shape.sizes > 0 ? shape.kernels / shape.sizes * width * width * 4 : 16 * features;
+  const U64 model = features * 4 * (shape.stride() + 2) + sums;
+  return {each, tiles + model + (U64{64} << 20)};  // and for what the driver needs
 }
 
 }  // namespace
+
+Error TooManyClients(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles) {
+  const Need need = NeedOf(clients, shape, in_tiles);
+  const U64 room = device.free_memory();
+  const U64 left = room > need.aside ? room - need.aside : 0;
+  return Error(Count(clients, "client") + " need " +
+               std::to_string((clients * need.each + need.aside) >> 20) +
+               " MiB on the GPU, which has " + std::to_string(room >> 20) + " left: at most " +
+               Count(std::min(left / need.each, clients - 1), "client") + " fit; lower " +
+               OptionName("clients"));
+}
+
+void CheckRoom(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles) {
+  const Need need = NeedOf(clients, shape, in_tiles);
+  if (clients == 0 || need.aside + clients * need.each <= device.free_memory()) return;
+  throw TooManyClients(device, clients, shape, in_tiles);
+}
 
 TileBuffers::TileBuffers(const Device& device, U64 clients, const KernelShape& shape)
     : f_(device, clients * shape.kernels),
@@ -61,7 +82,7 @@ void TileBuffers::DescribePresent(FleetArguments& a) const {
 
 ClientBuffers::ClientBuffers(const Device& device, U64 clients, const KernelShape& shape,
                              U64 in_tiles)
-    : count(Fitting(device, clients, shape, in_tiles)),
+    : count((CheckRoom(device, clients, shape, in_tiles), clients)),
       losses(device, shape.private_weights ? count * shape.kernels : 0),
       gaps(device, shape.adahedge ? count : 0),
       kernel_scores(device, shape.scores_are_losses ? 0 : count * shape.kernels),

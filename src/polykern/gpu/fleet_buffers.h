@@ -1,5 +1,6 @@
 #pragma once
 
+#include "polykern/core/error.h"
 #include "polykern/gpu/device.h"
 
 namespace polykern::gpu {
@@ -24,10 +25,14 @@ class TileBuffers {
   Buffer<U32> how_many_;
 };
 
+/// Throws TooManyClients unless so many fit beside tiles of so many.
+void CheckRoom(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles);
+/// Says how many clients would fit: fewer than these.
+Error TooManyClients(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles);
+
 /// States and scores of all clients.
 struct ClientBuffers {
-  /// Throws Error, with the number of clients that would fit beside tiles of so many, unless all of
-  /// them do.
+  /// Throws as CheckRoom does.
   ClientBuffers(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles);
 
   /// Everybody at the start.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polykern/core/error.h"
+#include "polykern/results/text_table.h"
 
 namespace polykern::gpu {
 
@@ -47,11 +48,13 @@ FleetSamples::FleetSamples(const Device& device, const Stream& stream, const Cli
 void FleetSamples::Upload(Queue& queue) {
   const std::size_t d = stream_.dimension();
   const std::size_t rows = stream_.steps() * own_.count;
-  const std::size_t need = rows * (stride() * sizeof(float) + sizeof(double) + 1);
-  if (need > device_.free_memory()) {
-    throw Error("the samples need " + std::to_string(need >> 20) + " MiB on the GPU, which has " +
-                std::to_string(device_.free_memory() >> 20) + " left; choose " +
-                OptionName("device", "cpu"));
+  const std::size_t each = stream_.steps() * (stride() * sizeof(float) + sizeof(double) + 1);
+  if (const std::size_t room = device_.free_memory(); each * own_.count > room) {
+    throw Error("the samples of " + Count(own_.count, "client") + " need " +
+                std::to_string(each * own_.count >> 20) + " MiB on the GPU, which has " +
+                std::to_string(room >> 20) + " left: those of at most " +
+                Count(room / each, "client") + " fit; lower " + OptionName("clients") + " or " +
+                OptionName("steps") + ", or choose " + OptionName("device", "cpu"));
   }
   x_ = Buffer<float>(device_, rows * stride());
   y_ = Buffer<double>(device_, rows);

@@ -6,9 +6,10 @@
 
 #include "polykern/algorithms/gram/gram_grid.h"
 #include "polykern/algorithms/gram/pof_gram.h"
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
-#include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"
+#include "polykern/core/text.h"
 
 namespace polykern::gpu {
 namespace {
@@ -22,6 +23,16 @@ constexpr U32 kBlockMemory = 48 << 10;
   throw Error(what + " on a GPU yet: choose " + OptionName("device", "cpu"));
 }
 
+[[noreturn]] void RefuseAlgorithm(std::string_view name) {
+  std::vector<std::string_view> others;
+  for (const std::string_view other : AlgorithmNames()) {
+    if (TraitsOf(other).client_half != ClientHalf::kOther) others.push_back(other);
+  }
+  throw Error(std::string(name) + " does not run on a GPU yet, but these do: " + Joined(others) +
+              "; choose one with " + OptionName("algorithm") + ", or " +
+              OptionName("device", "cpu"));
+}
+
 void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
   const AlgorithmOptions& options = algorithm.definition().options;
   const Problem& problem = algorithm.definition().problem;
@@ -30,7 +41,7 @@ void FillPofMkl(const Algorithm& algorithm, FleetShape& shape) {
                ? Rate{given.value_or(1), Schedule::kAnytime}
                : Rate{ResolveRate(given, problem), Schedule::kConstant};
   };
-  if (algorithm.name() == "pof-adagrad") {  // plain gradients: the server knows how far to go
+  if (TraitsOf(algorithm.name()).plain_gradients) {  // the server knows how far to go
     shape.learning_rate = {1};
     shape.kernels.adahedge = true;
   } else {
@@ -74,19 +85,21 @@ void FillPofGram(const Algorithm& algorithm, FleetShape& shape) {
 }  // namespace
 
 FleetShape ShapeOf(const Algorithm& algorithm, bool at_start) {
-  const std::string name(algorithm.name());
   const AlgorithmDefinition& definition = algorithm.definition();
   FleetShape shape;
-  if (name == "pof-mkl" || name == "pof-adagrad") {
-    FillPofMkl(algorithm, shape);
-  } else if (name == "pof-gram") {
-    FillPofGram(algorithm, shape);
-  } else if (name == "ofskl" || name == "ofmkl-avg" || name == "vm-kofl") {
-    shape.learning_rate = {ResolveRate(definition.options.learning_rate, definition.problem)};
-    shape.sends_losses = name == "vm-kofl";
-    shape.kernels.per_upload = static_cast<U32>(definition.bank->kernels());
-  } else {
-    Refuse(name + " does not run");
+  switch (TraitsOf(algorithm.name()).client_half) {
+    case ClientHalf::kOther:
+      RefuseAlgorithm(algorithm.name());
+    case ClientHalf::kChosenKernels:
+      FillPofMkl(algorithm, shape);
+      break;
+    case ClientHalf::kExperts:
+      FillPofGram(algorithm, shape);
+      break;
+    case ClientHalf::kEveryKernel:
+      shape.learning_rate = {ResolveRate(definition.options.learning_rate, definition.problem)};
+      shape.sends_losses = algorithm.shape().loss_per_block;
+      shape.kernels.per_upload = static_cast<U32>(definition.bank->kernels());
   }
   if (algorithm.loss().kind == LossKind::kLogistic) {
     Refuse(OptionName("loss", "logistic") + " does not run");
@@ -113,11 +126,6 @@ U32 KernelShape::feature_tile() const {
 
 U32 KernelShape::past_rows() const {
   return std::clamp((12U << 10) / (4 * stride()), 16U, 128U);
-}
-
-float UpdateLimit(std::uint64_t clients) {
-  if (clients <= ExactSum::kMaxTerms) return ExactSum::kLimit;
-  return std::nextafter(static_cast<float>(0x1p33 / static_cast<double>(clients)), 0.0F);
 }
 
 bool MayHaveLargeAngles(const Algorithm& algorithm, float longest_sample) {

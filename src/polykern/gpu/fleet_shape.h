@@ -24,11 +24,6 @@ struct FleetShape {
 /// algorithm or options that have no GPU form.
 FleetShape ShapeOf(const Algorithm& algorithm, bool at_start);
 
-/// How large a number in an update of one of so many clients may be, so that their sum fits 64 bits
-/// in units of 2^-30: 512 as everywhere (ExactSum::kLimit), or less where clients are more than
-/// 2^24.
-float UpdateLimit(std::uint64_t clients);
-
 /// Angles of samples so long may be too large for the sine of the kernels.
 bool MayHaveLargeAngles(const Algorithm& algorithm, float longest_sample);
 

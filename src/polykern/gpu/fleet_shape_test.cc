@@ -130,9 +130,12 @@ TEST(FleetShape, OfOthersSendsEveryKernel) {
 TEST(FleetShape, RefusesWhatHasNoGpuForm) {
   AlgorithmOptions options = SmallOptions();
   options.kernels_per_upload.reset();
-  for (const std::string name : {"local", "perfedavg", "em-kofl"}) {
-    EXPECT_THAT(RefusalOf(*MakeFor(name, options)),
-                HasSubstr(name + " does not run on a GPU yet: choose device=cpu"));
+  for (const std::string_view name : AlgorithmNames()) {
+    if (TraitsOf(name).client_half != ClientHalf::kOther) continue;
+    EXPECT_EQ(RefusalOf(*MakeFor(std::string(name), options)),
+              std::string(name) +
+                  " does not run on a GPU yet, but these do: pof-mkl, pof-gram, pof-adagrad, "
+                  "ofskl, ofmkl-avg, vm-kofl; choose one with algorithm, or device=cpu");
   }
   options.loss = LossKind::kLogistic;
   EXPECT_THAT(RefusalOf(*MakeFor("pof-mkl", options)), HasSubstr("loss=logistic does not run"));
@@ -155,17 +158,6 @@ TEST(FleetShape, FitsIntoABlocksMemory) {
       EXPECT_TRUE(shape.feature_tile() % 8 == 0 || shape.feature_tile() == shape.padded_features());
       EXPECT_LE(4 * shape.feature_tile() * (shape.stride() + 4), 48U << 10);
     }
-  }
-}
-
-TEST(UpdateLimit, LeavesTheSumOfAllClientsWithin64Bits) {
-  EXPECT_EQ(UpdateLimit(1), 512);
-  EXPECT_EQ(UpdateLimit((1 << 24) - 1), 512);
-  for (const std::uint64_t clients :
-       {1ULL << 24, 50'000'000ULL, 100'000'000ULL, (1ULL << 30) - 1}) {
-    const auto most = static_cast<double>(UpdateLimit(clients));
-    EXPECT_LT(most * 0x1p30 * static_cast<double>(clients), 0x1p63);
-    EXPECT_GT(most * 0x1p30 * static_cast<double>(clients), 0x1p62);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "polykern/core/error.h"
+#include "polykern/data/stream.h"
 #include "polykern/data/synthetic.h"
 #include "polykern/gpu/emulated_device.h"
 #include "polykern/gpu/gpu_fleet.h"
@@ -21,17 +22,26 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The emulated GPU with less memory, or one that fails after so many kernels.
+constexpr std::size_t kPlenty = std::size_t{1} << 40;
+constexpr int kForEver = 1 << 30;
+
+/// The emulated GPU with less memory, one that fails after so many kernels, or one whose memory
+/// others take after so many pieces of it.
 class PoorDevice final : public Device {
  public:
-  PoorDevice(std::size_t memory, int launches) : memory_(memory), launches_(launches) {}
+  PoorDevice(std::size_t memory, int launches, int pieces = kForEver)
+      : memory_(memory), launches_(launches), pieces_(pieces) {}
 
   std::string name() const override { return "poor GPU"; }
+  std::string id() const override { return "poor"; }
   U32 threads() const override { return real_->threads(); }
   U64 processors() const override { return real_->processors(); }
   U64 tile() const override { return real_->tile(); }
   std::size_t free_memory() const override { return memory_; }
-  void* Allocate(std::size_t bytes) const override { return real_->Allocate(bytes); }
+  void* Allocate(std::size_t bytes) const override {
+    if (--pieces_ < 0) throw NoRoom("there is none");
+    return real_->Allocate(bytes);
+  }
   void Free(void* memory) const override { real_->Free(memory); }
   std::unique_ptr<Queue> NewQueue() const override {
     return std::make_unique<PoorQueue>(real_->NewQueue(), launches_);
@@ -69,10 +79,8 @@ class PoorDevice final : public Device {
   const std::unique_ptr<const Device> real_ = NewEmulatedDevice();
   std::size_t memory_;
   mutable std::atomic<int> launches_;
+  mutable std::atomic<int> pieces_;
 };
-
-constexpr std::size_t kPlenty = std::size_t{1} << 40;
-constexpr int kForEver = 1 << 30;
 
 std::vector<Row> GpuRows() {
   std::vector<Row> rows;
@@ -165,6 +173,78 @@ TEST(SmallGpu, SaysHowManyClientsWouldFit) {
   EXPECT_THAT(message, testing::ContainsRegex("at most [1-9][0-9]? clients fit; lower clients"));
 }
 
+TEST(SmallGpu, SaysSoWhenItsMemoryIsGoneLate) {
+  const SyntheticFleet stream({.clients = 110, .steps = 8, .dimension = 4});
+  std::vector<Row> rows = GpuRows();
+  int found = 0;
+  for (int pieces = 0; pieces < 60; ++pieces) {
+    const auto device = NewFleetDevice(std::make_unique<PoorDevice>(kPlenty, kForEver, pieces));
+    Progress progress;
+    const ExperimentOptions options{.repetitions = 1, .threads = 1};
+    try {
+      RunExperiment(stream, {rows[pieces % 2 == 0 ? 0 : 3]}, options, progress,
+                    {.device = device.get()});
+    } catch (const NoRoom&) {
+      EXPECT_LT(pieces, 8);  // the fleet's laws, and what measures its labels
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("110 clients need"));
+      EXPECT_THAT(error.what(), HasSubstr("at most 109 clients fit; lower clients"));
+      ++found;
+    }
+  }
+  EXPECT_GT(found, 30);
+}
+
+TEST(SmallGpu, SaysHowManyClientsSamplesWouldFit) {
+  constexpr std::size_t kSteps = 10;
+  constexpr std::size_t kClients = 20;
+  const std::vector<float> x(kSteps * kClients * 4, 0.5F);
+  const std::vector<double> y(kSteps * kClients, 0.5);
+  const ArrayView inputs{reinterpret_cast<const std::byte*>(x.data()),
+                         false,
+                         {kClients * 4 * sizeof(float), 4 * sizeof(float), sizeof(float)}};
+  const ArrayView labels{reinterpret_cast<const std::byte*>(y.data()),
+                         true,
+                         {kClients * sizeof(double), sizeof(double), sizeof(double)}};
+  const ArrayStream stream({kSteps, kClients, 4}, inputs, labels);
+  const auto device = NewFleetDevice(std::make_unique<PoorDevice>(7 * kSteps * 25, kForEver));
+  EXPECT_EQ(MessageOf([&] {
+              device->Load(stream, {0, kClients}, {});
+            }),
+            "the samples of 20 clients need 0 MiB on the GPU, which has 0 left: those of at most 7 "
+            "clients fit; lower clients or steps, or choose device=cpu");
+}
+
+/// What a rank says of its GPU in the end.
+std::string LossOf(const Stream& stream, const FleetDevice& device, Communicator* rank) {
+  Progress progress;
+  const ExperimentOptions options{.repetitions = 1, .rank_groups = 1, .threads = 1};
+  try {
+    RunExperiment(stream, {GpuRows()[0]}, options, progress, {.ranks = rank, .device = &device});
+  } catch (const DeviceFailure& failure) {
+    return failure.what();
+  }
+  return "it was not lost";
+}
+
+TEST(LostGpu, OfOneRankEndsAllOfThemAlike) {
+  const SyntheticFleet stream({.clients = 50, .steps = 8, .dimension = 4});
+  std::vector<std::string> said(3);
+  RunRanks(3, [&](Communicator& rank) {
+    const int launches = rank.rank() == 1 ? 3 : kForEver;  // in its first step
+    const auto device = NewFleetDevice(std::make_unique<PoorDevice>(kPlenty, launches));
+    said[rank.rank()] = LossOf(stream, *device, &rank);
+  });
+  EXPECT_THAT(said, testing::Each(testing::StartsWith("the GPU has fallen off the bus; ")));
+}
+
+TEST(LostGpu, KeepsNothingWithoutAFolder) {
+  const SyntheticFleet stream({.clients = 50, .steps = 8, .dimension = 4});
+  const auto device = NewFleetDevice(std::make_unique<PoorDevice>(kPlenty, 6));
+  EXPECT_EQ(LossOf(stream, *device, nullptr),
+            "the GPU has fallen off the bus; nothing is kept, as there is no folder for results");
+}
+
 TEST(LostGpu, EndsTheExperimentAndKeepsWhatWasFinished) {
   const TestFolder folder;
   const RunStore store(folder.At("partial"));
@@ -177,7 +257,14 @@ TEST(LostGpu, EndsTheExperimentAndKeepsWhatWasFinished) {
   };
   Progress first;
   const auto lost = NewFleetDevice(std::make_unique<PoorDevice>(kPlenty, 250));
-  EXPECT_THROW(run(lost.get(), first), DeviceFailure);
+  try {
+    run(lost.get(), first);
+    FAIL();
+  } catch (const DeviceFailure& failure) {
+    EXPECT_STREQ(failure.what(),
+                 "the GPU has fallen off the bus; finished repetitions are kept, start again to go "
+                 "on from them");
+  }
   Progress second;  // the CPU continues where the GPU was lost
   const auto results = run(nullptr, second);
   EXPECT_GT(second.kept, 0U);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/core/kernels.h"
 #include "polykern/core/vector_ops.h"
 #include "polykern/gpu/exp_table.h"
@@ -118,7 +119,7 @@ GpuFleet::GpuFleet(const Device& device, const FleetSamples& samples, const Algo
   a.norms = norms_.data();
   a.weights = norms_.data() + n_;
   a.scale = 1 / std::sqrt(static_cast<float>(kernels.features));
-  a.limit = UpdateLimit(a.all_clients);
+  a.limit = ExactSum::LimitOf(a.all_clients);
   a.seed = definition.problem.seed;
   a.regularization = definition.options.regularization;
   a.huber = algorithm.loss().delta;
@@ -304,7 +305,12 @@ class GpuData final : public FleetData {
 
   std::unique_ptr<Fleet> NewFleet(const Algorithm& algorithm, Clients& clients,
                                   bool at_start) const override {
-    return std::make_unique<GpuFleet>(device_, samples_, algorithm, clients, at_start);
+    try {
+      return std::make_unique<GpuFleet>(device_, samples_, algorithm, clients, at_start);
+    } catch (const NoRoom&) {  // what was there is free again
+      const KernelShape shape = ShapeOf(algorithm, at_start).kernels;
+      throw TooManyClients(device_, clients.size(), shape, FleetTiles::ClientsAtOnce(device_));
+    }
   }
   bool MeasureLabels(std::span<DoubleSum, 4> sums, std::int64_t& labels) const override {
     return samples_.MeasureLabels(sums, labels);
@@ -320,7 +326,12 @@ class GpuDevice final : public FleetDevice {
   explicit GpuDevice(std::unique_ptr<const Device> device) : device_(std::move(device)) {}
 
   std::string name() const override { return device_->name(); }
+  std::string id() const override { return device_->id(); }
   void Check(const Algorithm& algorithm) const override { ShapeOf(algorithm, true); }
+  void CheckRoom(const Algorithm& algorithm, std::size_t clients, bool at_start) const override {
+    gpu::CheckRoom(*device_, clients, ShapeOf(algorithm, at_start).kernels,
+                   FleetTiles::ClientsAtOnce(*device_));
+  }
   DeviceFloors MeasureFloors() const override { return gpu::MeasureFloors(*device_); }
   std::unique_ptr<FleetData> Load(const Stream& stream, const ClientRange& own,
                                   const Attendance& attendance) const override {

@@ -16,6 +16,7 @@
 #include "polykern/data/synthetic.h"
 #include "polykern/gpu/emulated_device.h"
 #include "polykern/io/folder_testing.h"
+#include "polykern/sim/ranks/communicator.h"
 #include "polykern/sim/simulation.h"
 #include "polykern/sim/workers.h"
 
@@ -280,6 +281,42 @@ TEST(Fleet, AddsUpNoMoreSamplesThanSumsHold) {
   const SyntheticFleet stream({.clients = 8192, .steps = 2, .dimension = 3});
   EXPECT_THAT(MessageOf([&] { Finished(given, stream, true); }),
               testing::HasSubstr("8192 clients are too many: at most 8191"));
+}
+
+/// Some clients of 2^25, whose numbers must be below 256; fingerprint, model and failure.
+std::string SomeOfMany(const std::string& name, double rate, bool on_device) {
+  constexpr std::size_t kHere = 200;
+  const SyntheticFleet stream({.clients = std::size_t{1} << 25, .steps = 3, .dimension = 3});
+  AlgorithmOptions some = Small(7, 4, 1);
+  if (name != "pof-mkl") some.kernels_per_upload.reset();
+  some.learning_rate = rate;
+  const auto algorithm = Make({name, some}, stream);
+  Clients clients(*algorithm, 0, kHere);
+  const auto device = NewFleetDevice(NewEmulatedDevice());
+  const auto data = device->Load(stream, {0, kHere}, {});
+  const auto alone = RunAlone();  // the others are elsewhere
+  Simulation::Options options;
+  options.ranks = alone.get();
+  if (on_device) options.device = data.get();
+  Workers workers(1);
+  Simulation simulation(*algorithm, stream, clients, workers, options);
+  return MessageOf([&] {
+    while (!simulation.done()) simulation.Step();
+    throw Error("done: " + std::to_string(simulation.Fingerprint()));
+  });
+}
+
+TEST(Fleet, OfVeryManyClientsHasTheCpusLimit) {
+  for (const std::string name : {"pof-mkl", "vm-kofl"}) {
+    const std::string good = SomeOfMany(name, 0.5, true);
+    EXPECT_THAT(good, testing::StartsWith("done: "));
+    EXPECT_EQ(SomeOfMany(name, 0.5, false), good);
+    const std::string bad = SomeOfMany(name, 500, true);
+    EXPECT_THAT(bad, testing::EndsWith(
+                         "step 0 was rejected: it holds numbers that are not finite or above 255 "
+                         "in size"));
+    EXPECT_EQ(SomeOfMany(name, 500, false), bad);
+  }
 }
 
 TEST(Fleet, GoesOnFromCarriedStates) {

@@ -14,10 +14,10 @@
 #include "polykern/algorithms/registry.h"
 #include "polykern/core/error.h"
 #include "polykern/core/interval.h"
-#include "polykern/privacy/noise_opener.h"
 #include "polykern/results/repetition.h"
 #include "polykern/sim/kept_repetitions.h"
 #include "polykern/sim/ranks/rank_groups.h"
+#include "polykern/sim/row_algorithms_internal.h"
 #include "polykern/sim/yardsticks.h"
 
 namespace polykern {
@@ -28,21 +28,6 @@ using SortedJson = nlohmann::json;
 /// A chain is what must run in order: one repetition, or all of a row if weights are carried.
 std::size_t ChainLength(const ExperimentOptions& options) {
   return options.carry_weights ? options.repetitions : 1;
-}
-
-std::unique_ptr<Algorithm> MakeFor(const Row& row, const Stream& stream, std::uint64_t seed,
-                                   std::size_t repetition) {
-  return MakeAlgorithm(row.algorithm, row.options,
-                       {stream.dimension(), stream.steps(), RepetitionSeed(seed, repetition),
-                        stream.clients(), stream.ahead()});
-}
-
-void CheckBudget(const Row& row, const ModelShape& shape, std::uint64_t numbers) {
-  // Sums that a step asks for are within it on average; the server sees to that.
-  if (!shape.sums.empty() || numbers <= row.options.budget) return;
-  throw Error(OptionName("budget") + " is " + std::to_string(row.options.budget) +
-              ", but a client of " + row.algorithm + " sends " + std::to_string(numbers) +
-              " numbers in a step");
 }
 
 /// One call of RunExperiment.
@@ -57,24 +42,21 @@ class Execution {
         keeps_(!host.data.empty()),
         keeps_predictions_(host.keep_predictions),
         kept_(host.store, host.data, options),
+        algorithms_(MakeAlgorithms(rows, stream, options.seed)),
         alone_(RunAlone()),
         ranks_(host.ranks != nullptr && host.ranks->size() > 1 ? *host.ranks : *alone_),
         plan_(stream),
         runs_(rows.size(), std::vector<Repetition>(options.repetitions)),
         length_(ChainLength(options)),
         chains_(rows.size() * options.repetitions / length_) {
-    for (const Row& row : rows) {
-      algorithms_.push_back(MakeFor(row, stream, options.seed, 0));
-      const ModelShape& shape = algorithms_.back()->shape();
-      CheckBudget(row, shape, shape.update_size());
-      MakeNoiseOpener(*algorithms_.back(), stream.samples_per_row());  // complains now, if at all
-      if (host.device != nullptr) host.device->Check(*algorithms_.back());
+    if (host.device != nullptr) {
+      const ClientRange own = RankClients(rows, options, stream.clients(), ranks_);
+      for (const auto& algorithm : algorithms_) host.device->Check(*algorithm);
+      for (const auto& algorithm : algorithms_)
+        host.device->CheckRoom(*algorithm, own.count, !options.carry_weights);
+      data_ = host.device->Load(stream, own, {options.seed, options.participation});
     }
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    if (host.device != nullptr) {
-      data_ = host.device->Load(stream, RankClients(rows, options, stream.clients(), ranks_),
-                                {options.seed, options.participation});
-    }
     threads_ = options.threads == 0 ? std::max<std::size_t>(1, cores / ranks_.local_size())
                                     : options.threads;
   }
@@ -307,13 +289,13 @@ class Execution {
   bool keeps_;  // there is a store, on rank 0
   bool keeps_predictions_;
   KeptRepetitions kept_;
+  std::vector<std::unique_ptr<Algorithm>> algorithms_;  // of the rows, for their sizes
   std::unique_ptr<Communicator> alone_;
   Communicator& ranks_;
   std::unique_ptr<FleetData> data_;  // null: the CPU does it all
   WeightPlan plan_;
-  std::vector<std::vector<Repetition>> runs_;           // rows x repetitions; on rank 0 in the end
-  std::vector<std::unique_ptr<Algorithm>> algorithms_;  // of the rows, for their sizes
-  std::size_t length_;                                  // of a chain
+  std::vector<std::vector<Repetition>> runs_;  // rows x repetitions; on rank 0 in the end
+  std::size_t length_;                         // of a chain
   std::vector<Chain> chains_;
   std::size_t threads_ = 1;
 };
@@ -345,7 +327,14 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
                                      const ExperimentOptions& options, Progress& progress,
                                      const ExperimentHost& host) {
   CheckExperiment(rows, options);
-  return Execution(stream, rows, options, progress, host).Run();
+  try {
+    return Execution(stream, rows, options, progress, host).Run();
+  } catch (const DeviceFailure& failure) {
+    throw DeviceFailure(std::string(failure.what()) +
+                        (host.data.empty()
+                             ? "; nothing is kept, as there is no folder for results"
+                             : "; finished repetitions are kept, start again to go on from them"));
+  }
 }
 
 void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
@@ -356,6 +345,11 @@ void ForgetKept(const std::vector<Row>& rows, const ExperimentOptions& options,
 
 SingleRun RunAlgorithm(const Stream& stream, const Row& row, const Algorithm& algorithm,
                        const SingleRunOptions& options) {
+  CheckClients(algorithm, stream.clients());
+  if (options.device != nullptr) {
+    options.device->Check(algorithm);
+    options.device->CheckRoom(algorithm, stream.clients(), true);
+  }
   const WeightPlan plan(stream);
   Clients clients(algorithm, 0, stream.clients());
   const std::size_t cohorts = CohortsOf(CpuEngine(), stream.clients());

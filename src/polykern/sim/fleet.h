@@ -57,11 +57,6 @@ class Fleet {
 /// A stream on a device, for any number of runs over it. Threads may share it.
 class FleetData {
  public:
-  /// That scores are added up of. Where these are more than Algorithm::most_clients, a device takes
-  /// smaller numbers alone in their updates, so that sums still fit; not of algorithms that send
-  /// sums over samples, whose limit stays.
-  static constexpr std::uint64_t kMostClients = (std::uint64_t{1} << 30) - 1;
-
   virtual ~FleetData() = default;
 
   /// Those clients of the stream that are here, with the states that `clients` has, or all at their
@@ -86,9 +81,13 @@ class FleetDevice {
   virtual ~FleetDevice() = default;
 
   virtual std::string name() const = 0;  ///< for people
+  virtual std::string id() const = 0;    ///< that no other device has, of any machine
   /// Throws Error, naming what is in the way, for an algorithm or options that the device does not
   /// have.
   virtual void Check(const Algorithm& algorithm) const = 0;
+  /// Throws Error, with the number that would, if so many clients of an algorithm do not fit into
+  /// its memory. at_start: they have learnt nothing yet.
+  virtual void CheckRoom(const Algorithm& algorithm, std::size_t clients, bool at_start) const = 0;
   virtual DeviceFloors MeasureFloors() const = 0;
   /// Brings the samples of some clients to the device. Throws Error if it has no room.
   virtual std::unique_ptr<FleetData> Load(const Stream& stream, const ClientRange& own,

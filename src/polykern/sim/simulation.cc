@@ -8,8 +8,10 @@
 #include <limits>
 #include <string>
 
+#include "polykern/algorithms/registry.h"
 #include "polykern/core/double_sum.h"
 #include "polykern/core/error.h"
+#include "polykern/core/exact_sum.h"
 #include "polykern/privacy/noise_opener.h"
 #include "polykern/sim/fingerprint_internal.h"
 #include "polykern/sim/fleet.h"
@@ -42,7 +44,22 @@ std::unique_ptr<SimulatedMasks> MasksOf(const Algorithm& algorithm, const Stream
   return std::make_unique<SimulatedMasks>(algorithm, options.seed, stream.clients());
 }
 
+/// Not those of single messages, or of sums over samples.
+bool MayNumbersBeSmaller(const Algorithm& algorithm) {
+  return algorithm.kept_samples() == 0 && !TraitsOf(algorithm.name()).needs_single_messages;
+}
+
 }  // namespace
+
+void CheckClients(const Algorithm& algorithm, std::uint64_t clients) {
+  const std::uint64_t most = MayNumbersBeSmaller(algorithm)
+                                 ? std::max(algorithm.most_clients(), ExactSum::kMostTerms)
+                                 : algorithm.most_clients();
+  if (clients <= most) return;
+  throw Error(std::to_string(clients) + " clients are too many: at most " + std::to_string(most) +
+              " fit into one step; lower " + OptionName("clients") +
+              (algorithm.kept_samples() > 0 ? ", or " + OptionName("most_samples") : ""));
+}
 
 Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients& clients,
                        Workers& workers, const Options& options)
@@ -70,15 +87,8 @@ Simulation::Simulation(const Algorithm& algorithm, const Stream& stream, Clients
   }
   if (masks_) coordinator_.TakeMasked();
   if (noise_) coordinator_.LetCallerOpen();
-  const bool smaller_numbers = options.device != nullptr && algorithm.kept_samples() == 0;
-  const std::uint64_t most = smaller_numbers
-                                 ? std::max(algorithm.most_clients(), FleetData::kMostClients)
-                                 : algorithm.most_clients();
-  if (stream.clients() > most) {
-    throw Error(std::to_string(stream.clients()) + " clients are too many: at most " +
-                std::to_string(most) + " fit into one step; lower " + OptionName("clients") +
-                (algorithm.kept_samples() > 0 ? ", or " + OptionName("most_samples") : ""));
-  }
+  CheckClients(algorithm, stream.clients());
+  coordinator_.LimitNumbers(ExactSum::LimitOf(stream.clients()));
   if (ranks_.size() > 1 && coordinator_.Sums().empty()) {
     relay_ = std::make_unique<UpdateRelay>(algorithm.shape(), coordinator_, ranks_, workers.size());
   }
@@ -137,6 +147,7 @@ void Simulation::Step() {
   // The clients, in cohorts side by side: each predicts, learns from its label, and answers.
   for (Totals& totals : totals_) totals = {};
   std::string failure;
+  bool lost = false;
   try {
     if (fleet_) {
       StepOnDevice(sent);
@@ -145,10 +156,13 @@ void Simulation::Step() {
     }
   } catch (const Error& error) {
     failure = error.marked();
+  } catch (const DeviceFailure& error) {
+    failure = error.what();
+    lost = true;
   }
   // What they answered, and how well they did: over all workers, then over all ranks.
   SumOverWorkers();
-  Exchange(failure);
+  Exchange(failure, lost);
   Record();
   // The server changes theta: the next broadcast is ready.
   Commit();
@@ -289,14 +303,23 @@ void Simulation::SumOverWorkers() {
 /// One sum of integers over all ranks, the server's and the step's together, whose size does not
 /// depend on the clients. If the server needs only sums, every rank then changes its own copy of
 /// the model alike.
-void Simulation::Exchange(const std::string& failure) {
+void Simulation::Exchange(const std::string& failure, bool lost) {
   if (ranks_.size() == 1) {
+    if (lost) throw DeviceFailure(failure);
     if (!failure.empty()) throw Error(failure);
+    if (stream_.clients() > ExactSum::kMaxTerms) coordinator_.Sums();  // they fit: LimitNumbers
     return;
   }
   auto parts = coordinator_.Sums();  // nothing, if there is a relay
   parts.push_back(sums_);
-  SumOverRanks(ranks_, parts, failure, scratch_);
+  lost_ = {lost ? 1 : 0};
+  parts.emplace_back(lost_);
+  try {
+    SumOverRanks(ranks_, parts, failure, scratch_);
+  } catch (const Error& error) {
+    if (lost_[0] > 0) throw DeviceFailure(error.what());
+    throw;
+  }
   if (relay_) relay_->Deliver();
 }
 

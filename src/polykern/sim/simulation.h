@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,10 @@ class UpdateRelay;
 struct ClientIntervals;
 struct Interval;
 struct Forecast;
+
+/// Throws Error for more clients than the sums of an algorithm's step hold. From 2^24 on the
+/// numbers in their updates must be smaller, so that sums still fit (ExactSum::LimitOf).
+void CheckClients(const Algorithm& algorithm, std::uint64_t clients);
 
 /// One run of one algorithm over a stream: many clients in one process, step by step. A step reads
 /// samples, takes the clients through a round in cohorts on the workers' threads, and commits.
@@ -131,7 +136,7 @@ class Simulation {
   void ScoreInterval(std::size_t client, std::size_t at, const std::optional<Interval>& interval,
                      double y, Totals& totals);
   void SumOverWorkers();
-  void Exchange(const std::string& failure);
+  void Exchange(const std::string& failure, bool lost);
   void Record();
   void Commit();
   // What the device has, where the CPU reads it.
@@ -165,6 +170,7 @@ class Simulation {
   std::vector<std::int64_t> sums_;  // of the step: both sums of doubles, intervals and covering
                                     // ones if they are asked for, and the participants
   std::vector<std::int64_t> scratch_;
+  std::array<std::int64_t, 1> lost_ = {};  // ranks whose device failed
   std::vector<double> step_mse_;
   std::vector<double> step_regret_;
   std::vector<double> predictions_;

@@ -46,8 +46,7 @@ class SummingInbox final : public Inbox {
     return {values_.units(), losses_.units()};
   }
 
-  /// The caller that asked for the sums makes sure that they fit (Simulation,
-  /// FleetData::kMostClients).
+  /// The caller that asked for the sums makes sure that they fit (sim's CheckClients).
   bool made_elsewhere() const { return made_elsewhere_; }
 
   /// How many blocks were sent, which, what they add up to, and the losses.

@@ -10,6 +10,7 @@ class Alone final : public Communicator {
   std::size_t rank() const override { return 0; }
   std::size_t size() const override { return 1; }
   std::size_t local_size() const override { return 1; }
+  std::size_t local_rank() const override { return 0; }
   void Sum(std::span<std::int64_t>) override {}
   void Exchange(std::span<const Words> to, std::vector<Words>& from) override {
     from.assign(to.begin(), to.end());

@@ -22,8 +22,9 @@ class Communicator {
 
   virtual std::size_t rank() const = 0;  ///< 0 .. size() - 1
   virtual std::size_t size() const = 0;
-  /// Ranks on this machine, which share its cores.
+  /// Ranks on this machine, which share its cores, and this one's number among them.
   virtual std::size_t local_size() const = 0;
+  virtual std::size_t local_rank() const = 0;  ///< 0 .. local_size() - 1
 
   /// Every number becomes its sum over all ranks, modulo 2^64. Integers, so the sums have one
   /// result.

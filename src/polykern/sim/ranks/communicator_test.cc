@@ -13,6 +13,7 @@ TEST(RunAlone, IsARankOfOneThatHasAllItGives) {
   EXPECT_EQ(alone->rank(), 0U);
   EXPECT_EQ(alone->size(), 1U);
   EXPECT_EQ(alone->local_size(), 1U);
+  EXPECT_EQ(alone->local_rank(), 0U);
   std::vector<std::int64_t> numbers = {1, -2};
   alone->Sum(numbers);
   EXPECT_THAT(numbers, ElementsAre(1, -2));

@@ -48,8 +48,10 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm local = MPI_COMM_NULL;
     MPI_Comm_split_type(mpi_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
     MPI_Comm_size(local, &number);
-    MPI_Comm_free(&local);
     local_size_ = static_cast<std::size_t>(number);
+    MPI_Comm_rank(local, &number);
+    local_rank_ = static_cast<std::size_t>(number);
+    MPI_Comm_free(&local);
     if (world_) MPI_Comm_dup(mpi_, &parting_);
   }
   ~MpiCommunicator() override {
@@ -66,6 +68,7 @@ class MpiCommunicator final : public Communicator {
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return size_; }
   std::size_t local_size() const override { return local_size_; }
+  std::size_t local_rank() const override { return local_rank_; }
 
   void Sum(std::span<std::int64_t> numbers) override {
     bytes_ += numbers.size_bytes();
@@ -178,6 +181,7 @@ class MpiCommunicator final : public Communicator {
   std::size_t rank_ = 0;
   std::size_t size_ = 0;
   std::size_t local_size_ = 0;
+  std::size_t local_rank_ = 0;
   Words send_;
   Words receive_;
 };

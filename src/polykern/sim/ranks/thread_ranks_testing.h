@@ -26,6 +26,7 @@ class ThreadRank final : public Communicator {
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return hub_->shown.size(); }
   std::size_t local_size() const override { return size(); }
+  std::size_t local_rank() const override { return rank_; }
 
   void Sum(std::span<std::int64_t> numbers) override {
     bytes_ += numbers.size_bytes();
