@@ -59,7 +59,8 @@ void CheckCommas(const SourceOptions& options) {
        {&options.data, &options.time, &options.features, &options.categorical, &options.exclude}) {
     for (const std::string& name : *list) {
       if (name.find(',') == std::string::npos) continue;
-      throw Error(Quoted(name) + " has a comma in its name; rename it to name it to polykern run");
+      throw Error(Quoted(name) +
+                  " contains a comma, which separates names; rename the column or file");
     }
   }
 }
@@ -175,14 +176,14 @@ void Execute(const ScanOptions& options) {
   } else {
     std::cout << AsText(scan);
     if (!command.empty()) {
-      std::cout << "\nTo learn from it (--target, --client, --time and so on correct a guess):\n"
+      std::cout << "\nTo learn from it (correct a wrong guess with --target, --client, --time and "
+                   "so on):\n"
                 << command << '\n';
     }
   }
   std::cout.flush();
   PrintNotices(notices);
-  if (!problem.empty())
-    throw Error("nothing can be learnt from these files as they are: " + problem);
+  if (!problem.empty()) throw Error("these files cannot be used as they are: " + problem);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void AddCommands(CLI::App& program, const std::string& typed, polykern::Communic
 
 int Run(int argc, char** argv, polykern::Communicator& ranks) {
   CLI::App program(
-      "polykern: many devices learn one predictor together, online, over thin links.\n"
+      "polykern: many devices learn one predictor together, online, over slow links.\n"
       "Example: polykern run --clients 40 --steps 500 --out out");
   program.name("polykern");
   program.set_version_flag("--version", polykern::VersionText("polykern"));

@@ -80,7 +80,7 @@ void AddColumnOptions(CLI::App& command, SourceOptions& o) {
                 [&o](const std::vector<std::string>& texts) {
                   for (const auto& text : texts) o.ranges.push_back(ParseRange(text));
                 },
-                "COLUMN=LOW:HIGH, a range known beforehand; values outside are clipped")
+                "COLUMN=LOW:HIGH, a range that is known beforehand; values outside are clipped")
             ->delimiter(','));
 }
 
@@ -103,7 +103,7 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
       "the recipe's; order for files)"));
   group(command
             .add_option("--major-share", o.major_share,
-                        "Split by site: share of a client's rows from its own site")
+                        "With --split site: share of a client's rows from its own site")
             ->check(AnyNumber())
             ->capture_default_str());
   group(command
@@ -119,7 +119,7 @@ void AddSourceOptions(CLI::App& command, SourceOptions& o) {
           ->check(AnyNumber()));
   group(command
             .add_option("--drift", o.drift,
-                        "Synthetic: radians the laws turn over the run (default: 0)")
+                        "Synthetic: how far the laws turn during the run, in radians (default: 0)")
             ->check(AnyNumber()));
 }
 

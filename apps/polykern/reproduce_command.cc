@@ -103,7 +103,7 @@ void AddReproduceCommand(CLI::App& program, const std::string& typed, Communicat
   CLI::App& reproduce = *program.add_subcommand(
       "reproduce",
       "Run the paper's experiments and show its figures beside ours.\n"
-      "Interrupted and started again, it resumes.\n"
+      "Started again after an interruption, it resumes.\n"
       "Example: polykern data get naval air && polykern reproduce table1 --data naval,air");
   ReproduceOptions& o = *options;
   std::vector<std::string> names(PaperExhibits().begin(), PaperExhibits().end());

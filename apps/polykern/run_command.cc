@@ -260,13 +260,13 @@ void Execute(const RunOptions& options, Communicator& ranks) {
 
 void AddRunCommand(CLI::App& program, const std::string& typed, Communicator& ranks) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App& run = *program.add_subcommand("run",
-                                          "Simulate a federation and compare algorithms. An "
-                                          "algorithm's number may be a list, a row each: "
-                                          "--forgetting 0.99,auto; NAME=VALUE is for one "
-                                          "algorithm: -M 25,pof-newton=5.\n"
-                                          "Example: polykern run --data my.csv --target price "
-                                          "--client shop --time day --lags 1 --out out");
+  CLI::App& run =
+      *program.add_subcommand("run",
+                              "Simulate a federation and compare algorithms. An algorithm's number "
+                              "may be a list, which makes a row for each: --forgetting 0.99,auto; "
+                              "NAME=VALUE sets it for one algorithm: -M 25,pof-newton=5.\n"
+                              "Example: polykern run --data my.csv --target price "
+                              "--client shop --time day --lags 1 --out out");
   AddConfigOption(run);
   AddSourceOptions(run, options->source);
   AddAlgorithmOptions(run, options->sweep);

@@ -55,7 +55,7 @@ def a_federation_by_hand() -> list[float]:
         rooms[room].receive(server.broadcast())
         errors.append(3000 * rooms[room].predict(x).value - power)
         updates.append(rooms[room].learn(y))
-        if room == ROOMS - 1:  # everybody has answered: the step ends
+        if room == ROOMS - 1:  # everyone has answered: the step ends
             server.aggregate(updates)
             updates = []
     return errors

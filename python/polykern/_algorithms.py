@@ -129,7 +129,7 @@ class PofNewton(Algorithm):
 
 
 class PofGram(Algorithm):
-    """Second order from sums alone: the server sees nothing but sums over the clients' samples.
+    """Second order, whose server needs only sums over samples. Without masks it sees each client's own sums.
 
     It has kernels of its own, so it is made over the number of inputs. Labels must lie in [0, 1]: outside they are
     clipped on their way to the server. `uplink_numbers` is the most in one message; on average it is at most `budget`.

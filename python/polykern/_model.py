@@ -27,7 +27,7 @@ class Model:
         """Predictions for the rows of X, (samples,), in the label's unit: those of `polykern predict`, every bit of them.
 
         X: the samples' own columns, as `Agent.predict` takes each. time: of each row, if the federation has a column of times.
-        y: their labels, if it has lags: each is known to the rows after it. Every call begins anew.
+        y: their labels, if it has lags: each is known to the rows after it. Every call starts again.
         """
         return self._core.predict(X, time, y)
 

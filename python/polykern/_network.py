@@ -189,7 +189,8 @@ class Server:
     without end. seed: that of `polykern run` gives the same features (default: 0). time, lags, calendar, ahead, missing,
     categories ({column: its texts}, or names of columns) as `polykern serve` has them: agents make these inputs.
 
-    With masking="helper" the server sees sums over many clients alone; helper says where `polykern helper` listens. With epsilon,
+    With masking="helper" the server sees only sums over several clients, as long as it does not work with the helper; helper says
+    where `polykern helper` listens. With epsilon,
     sums get noise, from the helper or, without masks, from this server; `status()["noise"]` says what is spent.
 
     from_store: the store of a federation from which a new one begins: what is not given is as there, and clients use its model beside

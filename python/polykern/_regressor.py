@@ -211,14 +211,14 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds {array.dtype}")
     if array.dtype.kind in "US":
-        raise TypeError(f"{name} holds no numbers, but texts")
+        raise TypeError(f"{name} holds texts, not numbers")
     if array.dtype.kind == "O":
         try:
             array = array.astype(float)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} holds no numbers: argument must be a string or a number, as float() takes") from error
+            raise TypeError(f"{name} does not hold numbers: argument must be a string or a number, as float() takes") from error
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} holds no numbers, but {array.dtype}")
+        raise TypeError(f"{name} holds {array.dtype}, not numbers")
     if array.dtype.kind == "f" and array.size and not np.isfinite(array.sum()) and not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         what = "NaN" if np.isnan(array[place]) else "infinity or a value too large"

@@ -96,7 +96,7 @@ class Result:
         return document
 
     def to_frame(self, of: str = "predictions") -> pandas.DataFrame:
-        """A pandas DataFrame, made anew at each call.
+        """A pandas DataFrame, a new one at each call.
 
         of="predictions": a row for each prediction that was made, by step and client (their places in X, from 0), with
         `prediction` and, if a coverage was wished, `low` and `high`; "steps": `mse` and `regret` by step; "clients":

@@ -27,7 +27,7 @@ def simulate(X: ArrayLike, Y: ArrayLike, algorithm: _core.Algorithm, seed: int =
     the same bits, whatever the number of threads (0: all cores), and the same as `polykern run --seed` if the bank has
     the same seed. uniforms (T, K) in [0, 1) fixes every random draw of a client. A client takes part in a step with
     probability `participation`, and only where present (T, K) is True. progress(steps_done, steps) is called a few times
-    a second; what it raises ends the run. Other Python threads go on meanwhile. coverage, such as 0.9, is the part of the labels
+    a second; what it raises ends the run. Other Python threads keep running. coverage, such as 0.9, is the part of the labels
     that is to be within an interval of each prediction. ahead: X[t] is known, and Y[t] predicted, ahead - 1 steps before step t,
     with the model of then, as `load(..., ahead=...)` makes them; Y[t] is learnt at step t. device="gpu": an NVIDIA GPU does the
     work, with the same bits; a ValueError says so if there is none, or if it does not have the algorithm.

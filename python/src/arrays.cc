@@ -11,7 +11,7 @@ std::string TypeName(const py::handle& object) {
 }
 
 [[noreturn]] void NoNumbers(const std::string& name, const std::string& what) {
-  throw py::type_error(name + " holds no numbers, but " + what);
+  throw py::type_error(name + " " + what + ", not numbers");
 }
 
 /// "[3, 0, 2]" of an array's element, counted in C order.
@@ -68,11 +68,11 @@ py::array Numbers(const py::handle& object, const std::string& name) {
       return py::array(array.attr("astype")("float64"));
     } catch (const py::error_already_set& error) {
       if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
-      NoNumbers(name, "Python objects that are none");
+      NoNumbers(name, "holds Python objects");
     }
   }
   if (kind != 'f' && kind != 'i' && kind != 'u' && kind != 'b') {
-    NoNumbers(name, py::str(array.dtype()));
+    NoNumbers(name, "holds " + std::string(py::str(array.dtype())));
   }
   return py::array(array.attr("astype")("float64"));
 }

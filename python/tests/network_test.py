@@ -174,7 +174,7 @@ def test_ranges_can_be_learnt_from_what_agents_have():
         for agent in agents:
             agent.close()
         assert not server.status()["learns_ranges"]
-    with pytest.raises(ValueError, match="learn_ranges learns every range"):
+    with pytest.raises(ValueError, match="learn_ranges learns all ranges"):
         pk.Server(columns={"wind": (0, 1)}, learn_ranges=2, clients=names)
     with pytest.raises(ValueError, match="add clients=NAME,NAME,... or quorum=NUMBER"):
         pk.Server(columns=["wind"], learn_ranges=2)

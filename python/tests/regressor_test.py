@@ -226,6 +226,6 @@ def test_bad_input_is_told_and_changes_nothing(stream):
     for wrong in (X.astype(str), [["a"] * 4] * 600, "text", None, np.full((600, 4), {})):
         with pytest.raises((TypeError, ValueError)):
             model.partial_fit(wrong, y)
-    with pytest.raises(TypeError, match="y holds no numbers"):
+    with pytest.raises(TypeError, match="y holds .*, not numbers"):
         model.partial_fit(X, y.astype(str))
     assert (model.predict(X) == before).all()

@@ -381,3 +381,11 @@ def test_a_gpu_that_is_missing_is_missed_in_one_line(bank, samples):
                 == pk.simulate(X, Y, pk.PofMkl(bank)).predictions).all()
         with pytest.raises(ValueError, match="local does not run on a GPU yet, but these do: pof-mkl, "):
             pk.simulate(X, Y, pk.Local(bank), device="gpu")
+
+
+def test_trouble_names_options_as_python_spells_them(tmp_path):
+    pk.init_authority(tmp_path / "pki")
+    with pk.Server(dimension=2, target_range=(0, 1), certificates=tmp_path / "pki") as server:
+        with pk.Agent(server.address, name="mill", wait=0.2) as agent:  # without a certificate
+            assert not agent.wait_for_step(5)
+            assert agent.status()["trouble"].endswith("; if the server has certificates, add certificates")

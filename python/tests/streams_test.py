@@ -326,7 +326,7 @@ def test_a_time_that_is_none_costs_its_line_alone(tmp_path):
     (["--lags", "2", "--ahead", "3"], "the lag 2, which is not known 3 steps ahead; choose at least 3"),
     (["--ahead", "2000"], "the ahead 2000, which is not between 1 and 1000"),
     (["--lags", "1,1"], "the lags '1,1', which are not different numbers from 1 to 100000"),
-    (["--lags", "1", "--scaling", "norm", "--norm", "9"], "--range does not go with --scaling norm"),
+    (["--lags", "1", "--scaling", "norm", "--norm", "9"], "--range cannot be combined with --scaling norm"),
 ])
 def test_what_cannot_be_derived_is_refused(tmp_path, options, words):
     done = subprocess.run([POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--columns", "wind", "--range",

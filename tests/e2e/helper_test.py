@@ -177,7 +177,7 @@ def test_a_helper_unmasks_sums_once_however_often_it_is_killed(helped):
         assert welcome.releases == release + 1
         assert helped.ask(wire, request).streams == answer.streams
         other = helped.ask(wire, helped.release(release, sent[1:]))
-        assert "the helper has settled it, for another request" in other.refusal and not other.streams and not other.later
+        assert "the helper has already made it for another request" in other.refusal and not other.streams and not other.later
     helped.helper.send_signal(signal.SIGTERM)
     out, _ = helped.helper.communicate(timeout=60)
     assert helped.helper.returncode == 0

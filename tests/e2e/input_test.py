@@ -37,7 +37,7 @@ def test_another_file_is_read_from_its_beginning(mill):
     assert ids == list(range(2, 22)) and said.count("\n") == 2
     ids, said = mill("day2.csv")
     assert ids == list(range(2, 32)) and "30 samples, 30 learnt" in said
-    assert "polykern: day2.csv: does not begin with the samples learnt last; read from its first line\n" in said
+    assert "polykern: day2.csv: does not begin with the samples that were learnt last; reading it from its first line\n" in said
     ids, said = mill("day2.csv")
     assert ids == [] and "0 samples, 0 learnt" in said
     assert said.count("polykern: day2.csv: lines 1 to 31 were learnt before and are skipped\n") == 1

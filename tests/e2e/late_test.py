@@ -96,10 +96,10 @@ def test_kills_at_any_moment_change_no_count(late, way):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--stale", "accept"], "--stale accept does not go with pof-mkl"),
-    (["--mode", "async"], "--mode async does not go with pof-mkl"),
+    (["--stale", "accept"], "--stale accept cannot be combined with pof-mkl"),
+    (["--mode", "async"], "--mode async cannot be combined with pof-mkl"),
     (["--mode", "async", "--algorithm", "pof-newton", "--quorum", "2"], "leave out --quorum and --deadline"),
-    (["--retry-earliest", "3", "--retry-latest", "2"], "--retry-latest must not lie before"),
+    (["--retry-earliest", "3", "--retry-latest", "2"], "--retry-latest must not be less than"),
 ])
 def test_what_an_algorithm_cannot_do_is_refused_in_one_line(tmp_path, options, words):
     done = subprocess.run([POLYKERN, "serve", "--insecure", "--listen", "127.0.0.1:0", "--dimension", "2", "--target-range",

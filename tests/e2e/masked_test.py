@@ -302,10 +302,10 @@ def test_clients_notice_that_server_and_helper_were_both_restored(masked):
 @pytest.mark.parametrize("options, said", [
     (["--algorithm", "pof-mkl", *MASKED], "pof-mkl cannot be masked"),
     (MASKED, "--masking helper needs --helper HOST:PORT"),
-    ([*MASKED, "--helper", "127.0.0.1:1", "--mode", "async"], "--mode async does not go with --masking"),
+    ([*MASKED, "--helper", "127.0.0.1:1", "--mode", "async"], "--mode async cannot be combined with --masking"),
     ([*MASKED, "--helper", "127.0.0.1:1", "--insecure"], "--masking needs certificates"),
     (["--helper", "127.0.0.1:1"], "--helper has no effect"),
-    ([*MASKED, "--columns", "a,b", "--learn-ranges", "10"], "--learn-ranges does not go with --masking"),
+    ([*MASKED, "--columns", "a,b", "--learn-ranges", "10"], "--learn-ranges cannot be combined with --masking"),
 ])
 def test_what_would_leak_beside_masks_is_refused(federation, options, said):
     f = federation("pof-gram", steps=4, clients=2)
@@ -354,4 +354,4 @@ def test_a_client_that_is_not_on_the_helpers_list_spoils_no_other_sum(federation
 def test_the_server_says_what_it_sees(masked):
     f, helper = masked(steps=4, clients=2)
     serve(f, helper)
-    assert "it sees only sums over many clients" in f.server.stdout.readline()
+    assert "it sees only sums over several clients" in f.server.stdout.readline()

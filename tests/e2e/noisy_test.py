@@ -97,7 +97,7 @@ def test_a_server_adds_noise_and_says_whom_it_protects(noisy):
 def test_a_helper_adds_noise_and_the_server_sees_nothing_else(noisy):
     n = noisy(True)
     sees, said = n.serve()
-    assert "it sees only sums over many clients" in sees
+    assert "it sees only sums over several clients" in sees
     assert "the helper adds noise to the sums: they are never seen without it" in said
     join_all(n.f, "--masked")
     n.f.wait()
@@ -147,11 +147,11 @@ def test_kills_at_any_moment_release_nothing_twice(noisy, by_helper, steps, serv
 
 
 @pytest.mark.parametrize("options, said", [
-    (["--target-range", "none"], "--target-range none does not go with --epsilon"),
-    (["--learn-ranges", "10", "--columns", "a,b"], "--learn-ranges does not go with --epsilon"),
-    (["--target-range", "0:1", "--mode", "async"], "--mode async does not go with --epsilon"),
-    (["--target-range", "0:1", "--masking", "pairwise", "--clients", "a,b,c"], "--epsilon does not go with --masking pairwise"),
-    (["--target-range", "0:1", "--missing", "impute"], "--missing impute does not go with --epsilon"),
+    (["--target-range", "none"], "--target-range none cannot be combined with --epsilon"),
+    (["--learn-ranges", "10", "--columns", "a,b"], "--learn-ranges cannot be combined with --epsilon"),
+    (["--target-range", "0:1", "--mode", "async"], "--mode async cannot be combined with --epsilon"),
+    (["--target-range", "0:1", "--masking", "pairwise", "--clients", "a,b,c"], "--epsilon cannot be combined with --masking pairwise"),
+    (["--target-range", "0:1", "--missing", "impute"], "--missing impute cannot be combined with --epsilon"),
     (["--target-range", "0:1", "--algorithm", "pof-mkl"], "pof-mkl has no noise"),
     (["--target-range", "0:1", "--epsilon", "1e-9"], "--epsilon is too small for noise in such a small unit"),
 ])
@@ -284,7 +284,7 @@ def test_a_helper_tells_weighted_sums_with_noise_that_is_drawn_once(noisy_helped
         wire, welcome = h.connect()
         assert h.ask(wire, request).streams == answer.streams
         other = h.ask(wire, h.release(release, sent[1:]))
-        assert "the helper has settled it, for another request" in other.refusal and not other.streams
+        assert "the helper has already made it for another request" in other.refusal and not other.streams
         streams.append([a - b for a, b in zip(added(masked), added(plain))])
         answers.append(answer.streams)
     noise = [[signed(16 * s - a) for s, a in zip(streams[0], answers[0])],

@@ -91,10 +91,10 @@ def test_a_client_that_keeps_no_state_takes_no_part(federation):
     ([], "--masking pairwise needs --clients NAME,NAME,..."),
     (["--clients", "a"], "--masking pairwise needs --clients NAME,NAME,..."),
     (["--clients", "a,b", "--quorum", "1"], "--masking pairwise needs --quorum all"),
-    (["--clients", "a,b", "--stale", "accept"], "--stale accept does not go with --masking pairwise"),
-    (["--clients", "a,b", "--mode", "async"], "--mode async does not go with --masking"),
+    (["--clients", "a,b", "--stale", "accept"], "--stale accept cannot be combined with --masking pairwise"),
+    (["--clients", "a,b", "--mode", "async"], "--mode async cannot be combined with --masking"),
     (["--clients", "a,b", "--helper", "127.0.0.1:1"], "--helper has no effect with --masking pairwise"),
-    (["--clients", "a,b", "--epsilon", "1"], "--epsilon does not go with --masking pairwise"),
+    (["--clients", "a,b", "--epsilon", "1"], "--epsilon cannot be combined with --masking pairwise"),
     (["--clients", "a,b", "--insecure"], "--masking needs certificates"),
     (["--clients", "a,b", "--algorithm", "pof-mkl"], "pof-mkl cannot be masked"),
 ])
@@ -118,4 +118,4 @@ def test_runs_simulate_them(polykern, tmp_path):
     done = polykern(*shared, "--masking", "pairwise", "--participation", 0.5)
     assert done.code == 1 and "pairwise needs every client in every step" in done.err, done.err
     done = polykern(*shared, "--masking", "pairwise", "--epsilon", 1)
-    assert done.code == 1 and "--epsilon does not go with --masking pairwise" in done.err, done.err
+    assert done.code == 1 and "--epsilon cannot be combined with --masking pairwise" in done.err, done.err

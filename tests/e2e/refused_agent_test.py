@@ -110,11 +110,11 @@ def test_a_wrong_host_port_name_and_protocol_each_say_what_to_do(federation):
     plain = ["--insecure", "--name", "station-0"]
     f.serve()
     here = f"127.0.0.1:{f.port}"
-    assert "no.such.invalid:7433: no machine of this name is known; check the name" in said("no.such.invalid", *mutual)
+    assert "no.such.invalid:7433: this name is not known; check it" in said("no.such.invalid", *mutual)
     assert "127.0.0.1:1: nothing listens there; is it running, and is the port right?" in said("127.0.0.1:1", *mutual)
     assert (f"{here}: the server's certificate is not for 127.0.0.1; connect to a name that it is for, or "
             "make one for this name: polykern pki init --renew --server 127.0.0.1") in said(here, *mutual)
-    assert "; a server with certificates needs --certificates" in said(here, *plain)
+    assert "; if the server has certificates, add --certificates" in said(here, *plain)
     subprocess.run([POLYKERN, "pki", "init", "--dir", "other", "--server", "127.0.0.1"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([POLYKERN, "pki", "issue", "--dir", "other", "station-0"], cwd=f.folder, check=True, stdout=subprocess.DEVNULL)
     theirs = ["--certificates", "other/clients/station-0"]
@@ -129,7 +129,7 @@ def test_a_wrong_host_port_name_and_protocol_each_say_what_to_do(federation):
     f.server.wait()
     (f.folder / "store.db").unlink()
     f.serve("--insecure")
-    assert "; is it a polykern server, and not --insecure?" in said(here, *mutual)
+    assert "; is it a polykern server, started without --insecure?" in said(here, *mutual)
 
 
 def test_an_agent_comes_back_when_it_is_let_in_again(federation):

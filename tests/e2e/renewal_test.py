@@ -71,8 +71,8 @@ def test_certificates_of_two_minutes_are_renewed_for_six(federation):
 
 @pytest.mark.parametrize("arguments, said", [
     (["pki", "serve", "--dir", "nowhere"], "polykern pki init"),
-    (["pki", "serve", "--valid", "2"], "--valid '2' is not a time like 90s, 2m, 12h or 30d"),
-    (["pki", "issue", "a", "--valid", "0s"], "is not a time"),
+    (["pki", "serve", "--valid", "2"], "--valid '2' is not a duration; write it like 90s, 2m, 12h or 30d"),
+    (["pki", "issue", "a", "--valid", "0s"], "is not a duration"),
     (["pki", "serve", "--listen", "nowhere"], "HOST:PORT"),
     (["join", "--insecure", "--name", "a", "--renew", "127.0.0.1:1"], "--renew has no effect with --insecure"),
 ])

@@ -59,7 +59,7 @@ void MeasureSetting(const BenchOptions& options, const BenchSetting& setting,
   if (setting.name == "uji") {
     auto stream = OpenUji(options.data_dir, options.seed);
     if (stream == nullptr) {
-      report.left_out.push_back("uji is left out: its files are not in '" + options.data_dir +
+      report.left_out.push_back("uji is skipped: its files are not in '" + options.data_dir +
                                 "' (polykern data get uji, or --data-dir)");
       return;
     }
@@ -144,10 +144,10 @@ void Execute(const BenchOptions& options) {
 void AddBenchCommand(CLI::App& program) {
   auto options = std::make_shared<BenchOptions>();
   BenchOptions& o = *options;
-  CLI::App& bench =
-      *program.add_subcommand("bench",
-                              "Measure the speed on this machine, beside the best that it can do.\n"
-                              "Example: polykern bench --settings naval,wec --numpy");
+  CLI::App& bench = *program.add_subcommand(
+      "bench",
+      "Measure the speed on this machine, and compare it with what the machine can do at best.\n"
+      "Example: polykern bench --settings naval,wec --numpy");
   AddConfigOption(bench);
   std::vector<std::string> names = {"all"};
   for (const BenchSetting& setting : BenchSettings()) names.push_back(setting.name);
@@ -159,30 +159,31 @@ void AddBenchCommand(CLI::App& program) {
           ->delimiter(',')
           ->check(CLI::IsMember(names))
           ->capture_default_str();
-  bench.add_option("--data-dir", o.data_dir, "Folder with the files of uji")
+  bench.add_option("--data-dir", o.data_dir, "Folder with uji's files")
       ->envname("POLYKERN_DATA")
       ->capture_default_str();
   CLI::Option* numpy =
-      bench.add_flag("--numpy", o.numpy, "Run plain NumPy on the same samples too");
-  bench.add_option("--python", o.python, "The interpreter for --numpy")->capture_default_str();
+      bench.add_flag("--numpy", o.numpy, "Also run plain NumPy on the same samples");
+  bench.add_option("--python", o.python, "Python interpreter for --numpy")->capture_default_str();
   CLI::Option* growth =
-      bench.add_flag("--growth", o.growth, "How time and memory grow with K, N, D and d");
+      bench.add_flag("--growth", o.growth, "Measure how time and memory grow with K, N, D and d");
   CLI::Option* clients =
       bench
-          .add_option("-k,--clients", o.clients,
-                      "Only this: a synthetic fleet of so many clients against one of 10000")
+          .add_option(
+              "-k,--clients", o.clients,
+              "Measure only a synthetic fleet of this many clients, and one of 10000 to compare")
           ->check(WholeNumber(1))
           ->excludes(settings)
           ->excludes(numpy)
           ->excludes(growth);
-  bench.add_option("-s,--steps", o.steps, "Steps of these clients")
+  bench.add_option("-s,--steps", o.steps, "Steps of the fleet of --clients")
       ->check(WholeNumber(1))
       ->needs(clients)
       ->capture_default_str();
   AddDeviceOption(bench, o.device);
   bench.get_option("--device")
-      ->description("cpu, or gpu: only this, whole steps of so many clients on an NVIDIA GPU")
-      ->group("OPTIONS");
+      ->description("cpu, or gpu: measure only whole steps of many clients on an NVIDIA GPU")
+      ->group(settings->get_group());
   bench.add_option("--seconds", o.seconds, "Time for each measurement")
       ->check(CLI::Range(1e-4, 1e4))
       ->capture_default_str();

@@ -97,7 +97,7 @@ GramTimes MeasureGram(double seconds, std::uint64_t seed) {
   add("pof-gram", GramTimes::kClients);
   add("pof-gram", GramTimes::kCrowd * GramTimes::kClients);
   add("fed-poe", GramTimes::kClients);
-  constexpr std::size_t kTurn = 10;  // steps: caches settle, and what disturbs disturbs all
+  constexpr std::size_t kTurn = 10;  // steps: caches settle, and all are disturbed alike
   for (std::size_t done = 0; done < times.steps; done += kTurn) {
     for (const auto& federation : federations) {
       for (std::size_t i = done; i < std::min(done + kTurn, times.steps); ++i) federation->Step();

@@ -47,7 +47,7 @@ void Forget(const ClientOptions& o) {
   const std::string store = StorePath(o.store);
   Do(store, "/forget?" + Escape(o.name), [&](Store& s) { ForgetClient(s, o.name); });
   std::cout << "forgotten  " << Printable(o.name)
-            << "; steps no longer wait for it, and it may come back\n";
+            << "; steps no longer wait for it; it may join again\n";
 }
 
 void Label(const ClientOptions& o) {
@@ -117,10 +117,11 @@ void List(const ClientOptions& o) {
 }  // namespace
 
 void AddClientCommand(CLI::App& program) {
-  CLI::App& client = *program.add_subcommand(
-      "client",
-      "The clients of a federation, on its server's machine, whether the server runs or not.\n"
-      "Example: polykern client list federation");
+  CLI::App& client =
+      *program.add_subcommand("client",
+                              "List, label and forget the clients of a federation; works on the "
+                              "server's machine, also while the server runs.\n"
+                              "Example: polykern client list federation");
   client.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* command = client.add_subcommand(name, help);
@@ -141,15 +142,15 @@ void AddClientCommand(CLI::App& program) {
 
   const auto [forget, forget_options] =
       add("forget",
-          "Forget a client that left for good: steps no longer wait for it. Its certificate "
-          "stays valid (see pki revoke), and it may come back.\n"
+          "Forget a client that left for good: steps no longer wait for it. Its certificate stays "
+          "valid (see pki revoke), so it may join again.\n"
           "Example: polykern client forget federation station-7");
   forget->add_option("NAME", forget_options->name, "The client's name")->required();
   forget->callback([o = forget_options] { Forget(*o); });
 
   const auto [label, label_options] =
       add("label",
-          "Give a client a label for people, shown wherever it is listed.\n"
+          "Give a client a label, which is shown wherever the client is listed.\n"
           "Example: polykern client label federation station-7 'roof, north side'");
   label->add_option("NAME", label_options->name, "The client's name")->required();
   label->add_option("LABEL", label_options->label, "Any text; empty: none")->required();

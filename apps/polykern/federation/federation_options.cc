@@ -43,7 +43,8 @@ CLI::Option& AddTimeOption(CLI::App& command, const char* name, std::int64_t& se
                                                : 0;
     constexpr std::int64_t kMost = std::int64_t{36'500} * 86'400;
     if (error != std::errc() || of_unit == 0 || number < 1 || number > kMost / of_unit) {
-      throw Error(std::string(name) + " '" + text + "' is not a time like 90s, 2m, 12h or 30d");
+      throw Error(std::string(name) + " '" + text +
+                  "' is not a duration; write it like 90s, 2m, 12h or 30d");
     }
     seconds = number * of_unit;
   };

@@ -68,7 +68,7 @@ void ExecuteHelper(HelperCommandOptions o) {
       << '\n'
       << "it sees names, times, counts and sets of clients, never data; each sum has at least "
       << Count(o.server.rules.least_clients, "client") << " and " << o.server.rules.least_samples
-      << " samples beside the largest one's" << std::endl;
+      << " samples besides those of the client with the most" << std::endl;
   service.Ready("listening on " + helper.address());
   std::string told;
   for (;;) {
@@ -93,13 +93,14 @@ void AddHelperCommand(CLI::App& program) {
   CLI::App& helper = *program.add_subcommand(
       "helper",
       "Run the helper of a federation's masked sums, until stopped: the server sees only sums that "
-      "the helper agrees to. It should not belong to the server's owner.\n"
+      "the helper agrees to. Someone other than the server's operator should run it.\n"
       "Example: polykern helper --listen 0.0.0.0:7434 --certificates helper --clients "
       "@clients.txt");
   AddConfigOption(helper);
   helper.add_option("--listen", o->server.listen, "HOST:PORT; port 0: any")->capture_default_str();
   helper
-      .add_option("--certificates", o->server.certificates, "Its own folder (polykern pki helper)")
+      .add_option("--certificates", o->server.certificates,
+                  "The helper's own folder (polykern pki helper)")
       ->capture_default_str();
   helper.add_option("--store", o->server.log, "File that remembers what it has answered")
       ->capture_default_str();
@@ -121,10 +122,10 @@ void AddHelperCommand(CLI::App& program) {
       ->capture_default_str();
   helper
       .add_option("--epsilon", o->server.rules.most_epsilon,
-                  "Unmask only sums with noise, of at most this epsilon (default: what "
-                  "the federation's first release promises, noise or not)")
+                  "Unmask only sums with noise, of at most this epsilon (default: as the "
+                  "federation's first release promises, with noise or without)")
       ->check(CLI::PositiveNumber);
-  helper.add_option("--delta", o->server.rules.most_delta, "With --epsilon: of at most this delta")
+  helper.add_option("--delta", o->server.rules.most_delta, "With --epsilon: the largest delta")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   helper.add_flag("--insecure", o->server.insecure,

@@ -68,7 +68,7 @@ void Join(JoinOptions& o) {
     Complete(o);
     if (!o.renew.empty()) {
       renewal.emplace(o.renew, o.agent.link.certificates, [](const std::string& line) {
-        std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
+        std::cerr << "polykern: " + Printable(Error(line).Spelled(ShellSpelling)) + "\n" << std::flush;
       });
     }
     broker = OpenBroker(o);
@@ -93,17 +93,17 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
   AddConfigOption(join);
   LinkOptions& link = o->agent.link;
   AddServerOption(join, link.server,
-                  "HOST, or HOST:PORT; several, separated by commas: the "
-                  "next one when one is away")
+                  "HOST, or HOST:PORT; of several, separated by commas, the next is tried if one "
+                  "does not answer")
       .capture_default_str();
   join.add_option("--certificates", link.certificates,
                   "Folder with ca.crt, client.crt, client.key (polykern pki issue)");
-  join.add_flag("--insecure", link.insecure, "No certificates; the server must be insecure, too");
+  join.add_flag("--insecure", link.insecure,
+                "No certificates; for servers that run with --insecure");
   join.add_option("--name", link.name, "With --insecure: this client's name");
-  join.add_option(
-      "--renew", o->renew,
-      "HOST:PORT of `polykern pki serve`, which is asked for a new certificate when a third of "
-      "this one's time is left; the folder must be writable (default: none)");
+  join.add_option("--renew", o->renew,
+                  "HOST:PORT of `polykern pki serve`, which renews the certificate when a third of "
+                  "its time is left; the folder must be writable (default: none)");
   join.add_option("--state", o->agent.state,
                   "File that remembers what was learnt, and how much of "
                   "--input was read (default: nothing is remembered)");
@@ -129,18 +129,18 @@ void AddJoinCommand(CLI::App& program, const std::string& typed) {
   join.add_flag("--report", o->agent.report,
                 "Tell the server how well this agent predicts: mean squared error and regret");
   join.add_flag("--masked", o->agent.masked,
-                "Refuse to take part unless the server sees only sums over many clients");
+                "Refuse to take part unless the server sees only sums over several clients");
   join.add_option("--pending", o->pending,
                   "Most samples that wait for their labels; beyond that, the oldest is forgotten")
       ->check(WholeNumber(0))
       ->capture_default_str();
-  auto* const wait = join.add_flag("--wait", o->wait,
-                                   "Every sample waits for a step of its own (default for files)");
+  auto* const wait = join.add_flag(
+      "--wait", o->wait, "Wait for a step of its own for every sample (default for files)");
   join.add_flag("--no-wait", o->no_wait,
-                "Predict at once; labels beyond one per step are not learnt from (default for "
-                "streams)")
+                "Predict at once, and learn from one label per step at most (default for streams)")
       ->excludes(wait);
-  join.add_option("--give-up", o->give_up, "Seconds without a connection (default: never)")
+  join.add_option("--give-up", o->give_up,
+                  "Seconds without a connection after which to stop (default: never)")
       ->check(CLI::PositiveNumber);
   join.add_option("--ask-again", o->ask_again,
                   "Seconds after which a server that refused this agent is asked again")

@@ -19,12 +19,14 @@ namespace {
 
 void Tell(const std::string& line) {
   // In one piece: several agents may share a terminal.
-  if (!line.empty()) std::cerr << "polykern: " + Printable(line) + "\n" << std::flush;
+  if (line.empty()) return;
+  std::cerr << "polykern: " + Printable(Error(line).Spelled(ShellSpelling)) + "\n" << std::flush;
 }
 
 std::string UnlearntText(std::uint64_t labels) {
   return Count(labels, "label") +
-         " not learnt from: a step takes one; with --wait each sample waits for a step";
+         " not learnt from, because a step takes only one; with --wait each sample waits for a "
+         "step";
 }
 
 /// What systemd shows.
@@ -32,7 +34,7 @@ std::string ServiceStatus(const AgentStatus& status) {
   const std::string step = "at step " + std::to_string(status.step);
   return status.connected         ? step + ", " + Count(status.learnt, "label") + " learnt"
          : status.trouble.empty() ? "connecting"
-                                  : step + "; " + status.trouble;
+                                  : step + "; " + Error(status.trouble).Spelled(ShellSpelling);
 }
 
 bool NeedsName(const JoinOptions& options) {
@@ -89,7 +91,7 @@ void JoinSession::Run(std::istream& input, MqttInput* broker) {
     Read(feed);
   } catch (const BrokenInput& error) {
     broken = true;
-    Tell(error.Spelled(ShellSpelling) + "; stopped learning");
+    Tell(error.marked() + "; stopped learning");
   }
   WaitPatiently([&](auto time) { return agent_.WaitUntilCounted(time); });
   Summarize(feed.counts());
@@ -105,7 +107,7 @@ void JoinSession::LearnRanges(SampleFeed& feed) {
   const std::size_t wanted = federation_.learn_ranges;
   if (wanted == 0) return;
   Tell("the federation's ranges are learnt first, from " + Count(wanted, "sample") +
-       " of each client; predictions come when they are known");
+       " of each client; predictions start when they are known");
   const std::size_t most = std::max(wanted, options_.pending);
   FeedSample sample;
   while (agent_.learning_ranges() &&
@@ -152,7 +154,7 @@ void JoinSession::Read(SampleFeed& feed) {
       if (options_.strict) throw;
       if (sample.seen_before) continue;
       ++bad_;
-      Tell(bad_lines_.Next(error.Spelled(ShellSpelling), std::chrono::steady_clock::now()));
+      Tell(bad_lines_.Next(error.marked(), std::chrono::steady_clock::now()));
     }
     if (agent_.status().superseded) MoveOn(feed);
   }
@@ -211,10 +213,10 @@ void JoinSession::Resume(SampleFeed& feed) {
   if (broker_ != nullptr) broker_->Resume(before);
   if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
-  Tell(InputName(options_.input) +
-       (resumes
-            ? ": lines 1 to " + std::to_string(before.line) + " were learnt before and are skipped"
-            : ": does not begin with the samples learnt last; read from its first line"));
+  Tell(InputName(options_.input) + (resumes ? ": lines 1 to " + std::to_string(before.line) +
+                                                  " were learnt before and are skipped"
+                                            : ": does not begin with the samples that were learnt "
+                                              "last; reading it from its first line"));
 }
 
 void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
@@ -222,7 +224,7 @@ void JoinSession::Use(SampleFeed& feed, const FeedSample& sample) {
     Tell(feed.Place(sample.read) + "its time, " + TimeText(sample.time) +
          ", is not later than that of the line before; samples are taken as they come");
   }
-  // What was collected came at once, however it will go on: without steps it would not be learnt.
+  // What was collected came at once: without a step for each it would not be learnt.
   if (wait_ || sample.collected) {
     WaitPatiently([&](auto time) { return agent_.WaitForStep(time); });
   }

@@ -253,7 +253,7 @@ void AddLoadCommand(CLI::App& program) {
   CLI::App& load = *program.add_subcommand(
       "load",
       "Measure how many clients a server can handle: runs them in one process, "
-      "against a server of its own or another one.\n"
+      "against a server that it starts, or another one.\n"
       "Example: polykern load --clients 100 --seconds 10");
   AddConfigOption(load);
   const auto number = [&load](const char* names, std::size_t& value, const char* help) {
@@ -263,7 +263,7 @@ void AddLoadCommand(CLI::App& program) {
   load.add_option("--seconds", o->seconds, "How long to measure")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  load.add_option("--warm-up", o->warm_up, "Seconds that are not measured")
+  load.add_option("--warm-up", o->warm_up, "Seconds before the measurement starts")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   load.add_option("--steps", o->steps,
@@ -272,26 +272,26 @@ void AddLoadCommand(CLI::App& program) {
       ->check(WholeNumber(1))
       ->excludes("--seconds")
       ->excludes("--warm-up");
-  AddServerOption(
-      load, o->server,
-      "HOST, or HOST:PORT; several, separated by commas: clients take turns (default: a "
-      "server of its own, with its own authority)");
+  AddServerOption(load, o->server,
+                  "HOST, or HOST:PORT; several, separated by commas, share the clients (default: "
+                  "start a server, with its own authority)");
   load.add_option("--certificates", o->certificates,
                   "With --server: a folder of clients' folders, like pki/clients");
+  load.add_option("--store", o->store,
+                  "New store for the server that it starts (default: a temporary file)");
+  number("--fronts", o->fronts, "With a --store in PostgreSQL: how many servers to start");
   load.add_option(
-      "--store", o->store,
-      "Store of its own server, a new one (default: a file that is removed afterwards)");
-  number("--fronts", o->fronts, "With a --store in PostgreSQL: so many servers of its own");
-  load.add_option("--folder", o->folder,
-                  "Folder of its own server's temporary store: the disk that "
-                  "is measured (default: where temporary files go)");
-  load.add_option("-a,--algorithm", o->algorithm, "Algorithm of its own server, as all that follow")
+      "--folder", o->folder,
+      "Folder for the temporary store, on the disk to measure (default: where temporary files go)");
+  load.add_option(
+          "-a,--algorithm", o->algorithm,
+          "Algorithm of the server that it starts; the options below are for that server, too")
       ->capture_default_str();
   load.add_option("--mode", o->mode, "sync, or async (pof-newton)")
       ->check(CLI::IsMember({"sync", "async"}))
       ->capture_default_str();
   load.add_option("--masking", o->masking,
-                  "none, or helper: messages are masked, for a helper of its own (pof-gram)")
+                  "none, or helper: mask the messages, and start a helper (pof-gram)")
       ->check(CLI::IsMember({"none", "helper"}))
       ->capture_default_str();
   const std::map<std::string, CLI::Option*> sizes = {

@@ -74,7 +74,7 @@ std::vector<std::string> NamesToIssue(const PkiOptions& options) {
     known.resize(known.size() - more);
     throw Error("valid certificates already exist for " + Joined(known) +
                 (more > 0 ? " and " + std::to_string(more) + " more" : "") +
-                "; leave them out (--skip-issued), or make further ones (--renew)");
+                "; skip them (--skip-issued), or issue new ones (--renew)");
   }
   return names;
 }
@@ -205,9 +205,10 @@ void AddPkiCommand(CLI::App& program) {
       add("init",
           "Make an authority and the server's certificate. An authority is never replaced.\n"
           "Example: polykern pki init --server learn.example.org 192.0.2.7");
-  init->add_option("--server", init_options->init.hosts,
-                   "Names and addresses that clients reach the server by (default: localhost and "
-                   "this machine's name)")
+  init->add_option(
+          "--server", init_options->init.hosts,
+          "Names and addresses under which clients reach the server (default: localhost and "
+          "this machine's name)")
       ->delimiter(',');
   init->add_flag("--renew", init_options->init.renew,
                  "Keep the authority and server.key, and make a new server.crt");
@@ -233,7 +234,7 @@ void AddPkiCommand(CLI::App& program) {
         ->check(days)
         ->capture_default_str();
     AddTimeOption(*command, "--valid", options.valid,
-                  "The same as a time like 90s, 2m, 12h or 30d, in place of --days")
+                  "The same as a duration, such as 90s, 2m, 12h or 30d, instead of --days")
         .excludes("--days");
     command->add_flag(
         "--renew", options.renew,
@@ -246,11 +247,11 @@ void AddPkiCommand(CLI::App& program) {
           "Example: polykern pki issue station-7 --out station-7");
   issue
       ->add_option("NAME", issue_options->names,
-                   "The client's name, by which it is known; or several, and @FILE for a file with "
-                   "one on each line: their folders are in --out")
+                   "The client's name; or several, or @FILE, a file with one name on each line: "
+                   "their folders are made in --out")
       ->required();
   issue->add_flag("--skip-issued", issue_options->skip_issued,
-                  "Of several names, skip those that have a valid certificate");
+                  "Skip names that already have a valid certificate");
   add_issue_options(issue, issue_options->issue, "clients");
   issue->callback([o = issue_options] {
     LeaveNoCoreFiles();
@@ -259,16 +260,16 @@ void AddPkiCommand(CLI::App& program) {
 
   const auto [helper, helper_options] =
       add("helper",
-          "Make the folder of the helper, which masked sums need: ca.crt, ca.crl, helper.crt, "
+          "Make the folder of a helper for masked sums: ca.crt, ca.crl, helper.crt, "
           "helper.key, mask.key.\n"
           "Example: polykern pki helper auditor --host helper.example.org --out auditor");
   helper_options->name = "helper";
-  helper->add_option("NAME", helper_options->name, "The helper's name, by which it is known")
-      ->capture_default_str();
+  helper->add_option("NAME", helper_options->name, "The helper's name")->capture_default_str();
   helper
-      ->add_option("--host", helper_options->issue.hosts,
-                   "Names and addresses that the server reaches the helper by (default: localhost "
-                   "and this machine's name)")
+      ->add_option(
+          "--host", helper_options->issue.hosts,
+          "Names and addresses under which the server reaches the helper (default: localhost "
+          "and this machine's name)")
       ->delimiter(',');
   add_issue_options(helper, helper_options->issue, "helpers");
   helper->callback([o = helper_options] {

@@ -31,8 +31,7 @@ void ExecutePkiServe(const PkiServeOptions& o) {
                               const std::string& detail) { log.Event(client, event, detail); });
   std::cout << "listening on " << server.address() << ": renews certificates of "
             << o.server.authority << '\n'
-            << "it has the authority's key: run it on another machine than the servers"
-            << std::endl;
+            << "it has the authority's key, so do not run it on the server's machine" << std::endl;
   service.Ready("listening on " + server.address());
   for (;;) {
     constexpr timespec kLook{0, 200'000'000};
@@ -57,7 +56,7 @@ void AddPkiServeCommand(CLI::App& pki) {
   serve.add_option("--listen", o->server.listen, "HOST:PORT; port 0: any")->capture_default_str();
   serve
       .add_option("--host", o->server.hosts,
-                  "Names and addresses that agents reach it by (default: localhost and this "
+                  "Names and addresses under which agents reach it (default: localhost and this "
                   "machine's name)")
       ->delimiter(',');
   AddTimeOption(serve, "--valid", o->server.valid,

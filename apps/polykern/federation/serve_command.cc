@@ -130,7 +130,7 @@ void Execute(ServeOptions o) {
     told = view.trouble;
     if (status.finished && !ended) {
       std::cout << "finished after " << Count(status.step, "step")
-                << "; clients may still fetch the model" << std::endl;
+                << "; clients can still fetch the model" << std::endl;
       server.log().Event("", "finished", "after " + Count(status.step, "step"));
       ended = true;
     }

@@ -39,11 +39,11 @@ void CompleteServeOptions(ServeOptions& o) {
   o.hosted.rounds.use_late = o.stale == "accept";
   o.hosted.rounds.asynchronous = o.mode == "async";
   if (o.hosted.rounds.asynchronous && o.has_rounds) {
-    throw Error(OptionName("mode", "async") + " has no rounds: leave out " + OptionName("quorum") +
+    throw Error(OptionName("mode", "async") + " has no rounds; leave out " + OptionName("quorum") +
                 " and " + OptionName("deadline"));
   }
   if (o.retry_latest < o.retry_earliest) {
-    throw Error(OptionName("retry_latest") + " must not lie before " +
+    throw Error(OptionName("retry_latest") + " must not be less than " +
                 OptionName("retry_earliest"));
   }
   o.hosted.rounds.retry_earliest = Milliseconds(o.retry_earliest);
@@ -84,11 +84,10 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                       .add_option("--certificates", o->hosted.server.certificates,
                                   "The authority's folder (polykern pki init)")
                       ->capture_default_str());
-  group("Server",
-        serve
-            .add_option("--store", o->hosted.store,
-                        "File, or postgresql:// URL of a database, that remembers everything")
-            ->capture_default_str());
+  group("Server", serve
+                      .add_option("--store", o->hosted.store,
+                                  "File, or postgresql:// URL of a database, that keeps everything")
+                      ->capture_default_str());
   group("Server",
         serve.add_option_function<std::string>(
             "--from", [o](const std::string& path) { o->federation.from = StorePath(path); },
@@ -137,7 +136,7 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
           [o](const std::string& t) {
             o->hosted.rounds.quorum = Configured([&t] { return ParseQuorum(t); });
           },
-          "Clients that must answer a step: a share of those connected, a number, or all that ever "
+          "Clients that must answer a step: a percentage of those connected, a number, or all that ever "
           "took part (default: 80%, and at least --least-clients, which is 2 then)"));
   group("Rounds", serve
                       .add_option("--deadline", o->deadline,
@@ -172,7 +171,7 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
   group("Server",
         serve
             .add_option("--max-handshakes-per-address", o->hosted.server.most_handshakes_of_address,
-                        "Most connections of one address that are being opened; "
+                        "Most connections from one address that may be opening at the same time; "
                         "beyond that, the oldest is closed")
             ->check(WholeNumber(1))
             ->capture_default_str());
@@ -214,12 +213,13 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                     .add_option("--norm", o->federation.norm,
                                 "With --scaling norm: the largest norm of a sample's inputs")
                     ->check(CLI::PositiveNumber));
-  group("Data", serve
-                    .add_option("--learn-ranges", o->federation.learn_ranges,
-                                "In place of --range and --target-range: samples of each client "
-                                "from which all ranges are learnt; needs --clients, or a --quorum "
-                                "that is a number")
-                    ->check(WholeNumber(1)));
+  group("Data",
+        serve
+            .add_option(
+                "--learn-ranges", o->federation.learn_ranges,
+                "Instead of --range and --target-range: learn all ranges from this many first "
+                "samples of each client; needs --clients, or a --quorum that is a number")
+            ->check(WholeNumber(1)));
   group("Data", serve
                     .add_option("--lags", o->federation.lags,
                                 "Own past labels as inputs, which agents add; 1 is the last one "

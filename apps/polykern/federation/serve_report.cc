@@ -16,8 +16,11 @@ std::string WhatItSees(const FederationConfiguration& federation) {
   if (federation.options.masking == Masking::kNone) {
     return std::string(TraitsOf(federation.algorithm).server_sees);
   }
-  return "when it takes part and with how many samples; the rest is "
-         "masked, so it sees only sums over many clients";
+  return std::string(
+             "when it takes part and with how many samples; the rest is masked, so it sees ") +
+         (federation.options.masking == Masking::kHelper
+              ? "only sums over several clients, unless the helper works with it"
+              : "only sums over all clients");
 }
 
 /// What noise protects, and whom from; empty: there is none.

@@ -170,8 +170,8 @@ void AddStatusCommand(CLI::App& program) {
   auto o = std::make_shared<StatusOptions>();
   CLI::App& status = *program.add_subcommand(
       "status",
-      "Show the status of a running server, which was started with --metrics. Ends with 1 if it "
-      "does not answer.\nExample: polykern status 127.0.0.1:7434");
+      "Show the status of a running server, which was started with --metrics. The exit code is 1 "
+      "if it does not answer.\nExample: polykern status 127.0.0.1:7434");
   AddConfigOption(status);
   status.add_option("SERVER", o->server, "HOST:PORT of --metrics, or PORT on this machine")
       ->required();

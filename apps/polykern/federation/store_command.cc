@@ -181,10 +181,10 @@ void Copy(const StoreOptions& options) {
 }  // namespace
 
 void AddStoreCommand(CLI::App& program) {
-  CLI::App& store = *program.add_subcommand(
-      "store",
-      "Look after a server's store: its configuration, model, clients and audit log.\n"
-      "Example: polykern store show federation");
+  CLI::App& store = *program.add_subcommand("store",
+                                            "Show, copy, back up and prune a server's store: its "
+                                            "configuration, model, clients and audit log.\n"
+                                            "Example: polykern store show federation");
   store.require_subcommand(0, 1);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* command = store.add_subcommand(name, help);
@@ -218,15 +218,15 @@ void AddStoreCommand(CLI::App& program) {
 
   const auto [backup, backup_options] =
       add("backup",
-          "Copy a store to a new file, as it is at one moment; a server may be using it.\n"
+          "Copy a store, as it is at one moment, to a new file; a server may be using it.\n"
           "Example: polykern store backup federation monday.db");
   backup->add_option("FILE", backup_options->file, "File to make")->required();
   backup->callback([o = backup_options] { Backup(*o); });
 
   const auto [restore, restore_options] =
       add("restore",
-          "Put a backup in the place of its store, which is kept beside "
-          "it if it exists. The server must be stopped.\n"
+          "Replace a store with a backup; the replaced store is kept beside it. The server must be "
+          "stopped.\n"
           "Example: polykern store restore federation monday.db");
   restore->add_option("FILE", restore_options->file, "File made by store backup")->required();
   restore->callback([o = restore_options] { Restore(*o); });
@@ -253,10 +253,10 @@ void AddStoreCommand(CLI::App& program) {
           "clients, and free the space on the disk. The server must be stopped.\n"
           "Example: polykern store prune federation --keep-days 90");
   CLI::Option* const days = prune->add_option("--keep-days", prune_options->keep_days,
-                                              "Keep steps and events of the last so many days");
+                                              "Keep the steps and events of this many last days");
   days->check(CLI::Range(0.0, 36500.0));
   CLI::Option* const steps = prune->add_option("--keep-steps", prune_options->keep_steps,
-                                               "Keep the records of the last so many steps");
+                                               "Keep the records of this many last steps");
   steps->check(WholeNumber(0));
   prune->callback(
       [o = prune_options, days, steps] { Prune(*o, days->count() > 0, steps->count() > 0); });

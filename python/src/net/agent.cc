@@ -186,7 +186,7 @@ class PythonAgent {
                     "superseded"_a = s.superseded, "step"_a = s.step, "client"_a = s.client,
                     "learnt"_a = s.learnt, "unlearnt"_a = s.unlearnt, "clipped"_a = s.clipped,
                     "rejected"_a = s.rejected, "not_learnt"_a = s.not_learnt, "waiting"_a = waiting,
-                    "forgotten"_a = forgotten, "trouble"_a = s.trouble,
+                    "forgotten"_a = forgotten, "trouble"_a = Error(s.trouble).what(),
                     "failure"_a = TextOf(s.failure));
   }
 

@@ -187,7 +187,7 @@ void CheckOptions(const AlgorithmOptions& options, const Uplink& uplink) {
             "only gaussian kernels can share a draw: leave out " + OptionName("shared_draws"));
   }
   Require(!options.orthogonal || !options.shared_draws, "orthogonal", options,
-          "it does not go with " + OptionName("shared_draws") + ": choose one");
+          "it cannot be combined with " + OptionName("shared_draws") + ": choose one");
   Require(options.kernels_per_upload.value_or(1) <= options.kernels, "kernels_per_upload", options,
           "the dictionary has only " + std::to_string(options.kernels) + " kernels");
   const std::size_t allowed = AllowedFeatures(options, uplink);

@@ -109,7 +109,8 @@ std::vector<std::string> GramExpertNames(const AlgorithmOptions& options) {
 }
 void CheckGram(const AlgorithmOptions& options) {
   if (options.masking == Masking::kPairwise && options.epsilon > 0) {
-    throw Error(OptionName("epsilon") + " does not go with " + OptionName("masking", "pairwise") +
+    throw Error(OptionName("epsilon") + " cannot be combined with " +
+                OptionName("masking", "pairwise") +
                 ": no other process adds the noise before the server sees the sum; use " +
                 OptionName("masking", "helper"));
   }

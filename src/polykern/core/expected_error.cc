@@ -47,7 +47,7 @@ double ExpectedError::Regress(double prediction, std::span<const float> x) const
 }
 
 double ExpectedError::Of(double prediction, std::span<const float> x) const {
-  if (state_[kSaid] == 0) return 0;  // nothing but hits for so long that doubt is forgotten
+  if (state_[kSaid] == 0) return 0;  // only hits for so long that doubt is forgotten
   const double trust = std::clamp(state_[kAgreement] / state_[kSaid], 0.0, 1.0);
   return state_[kSize] * std::clamp(trust * Regress(prediction, x), -kLargest, kLargest);
 }

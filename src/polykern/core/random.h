@@ -17,7 +17,7 @@ enum class Purpose : std::uint64_t {
   kSample = 5,          ///< a sample of the synthetic fleet; a: client, b: step
   kParticipation = 6,   ///< does a client take part in a step; a: client, b: step
   kRepetition = 7,      ///< the seed of a repetition; a: repetition
-  kSharedKernel = 8,    ///< the kernel that everybody uses in a step; b: step
+  kSharedKernel = 8,    ///< the kernel that everyone uses in a step; b: step
   kOwnKernels = 9,      ///< the kernels that a client holds in a step; a: client, b: step
   kNetwork = 10,        ///< a neural network's weights at the start
   kLocalFeatures = 11,  ///< the seed of the private experts' features

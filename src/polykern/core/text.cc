@@ -57,7 +57,7 @@ std::string Suggest(std::string_view wanted, std::span<const std::string> names)
     }
     return text + "?";
   }
-  if (names.empty()) return "there is none to choose from";
+  if (names.empty()) return "none are available";
   text = "choose one of " + Joined(names.first(std::min(names.size(), kMostNames)), ", ", Quoted);
   if (names.size() > kMostNames) text += ", .. (" + std::to_string(names.size()) + " in all)";
   return text;

@@ -137,8 +137,8 @@ TEST(Text, OffersAtMostThreeNamesTheNearestFirst) {
 TEST(Text, OffersNothingForNothing) {
   const std::vector<std::string> names = {"a", ""};
   EXPECT_EQ(Suggest("", names), "choose one of \"a\", \"\"");
-  EXPECT_EQ(Suggest("a", {}), "there is none to choose from");
-  EXPECT_EQ(Suggest("", {}), "there is none to choose from");
+  EXPECT_EQ(Suggest("a", {}), "none are available");
+  EXPECT_EQ(Suggest("", {}), "none are available");
 }
 
 TEST(Text, ListsEightNamesAndThenHowMany) {

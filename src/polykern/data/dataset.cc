@@ -331,7 +331,7 @@ Dataset MakeDataset(const Table& table, const DatasetOptions& options) {
   for (const std::string& name : options.derived.Names(options.target)) {
     if (Contains(inputs.names(), name)) {
       throw Error("there is a column " + Quoted(name) + " already; leave it out, or the lag or " +
-                  "calendar that is called so");
+                  "calendar with this name");
     }
     data.feature_names.push_back(name);
   }

@@ -59,8 +59,7 @@ InputColumns::InputColumns(const Table& table, std::span<const std::size_t> colu
   }
   for (const std::string& mark : marks_) {
     if (std::ranges::count(names_, mark) > 1) {
-      throw Error("two inputs are called " + Quoted(mark) +
-                  "; rename the column that is called so");
+      throw Error("two inputs are called " + Quoted(mark) + "; rename the column with this name");
     }
   }
 }

@@ -5,7 +5,7 @@
 
 namespace polykern {
 
-/// What is done to updates between Learn and the wire, so that their server sees nothing but sums
+/// What is done to updates between Learn and the wire, so that their server sees only sums
 /// (Server::releases). Immutable: threads may share it.
 class Sealing {
  public:

@@ -48,7 +48,7 @@ constexpr U32 kKernelRoom = 64;
 
 #define WITH_GRAM
 
-/// What nobody has written yet holds anything.
+/// What no one has written yet holds anything.
 template <class T>
 std::vector<T> Unwritten(std::size_t size) {
   std::vector<T> values(size);

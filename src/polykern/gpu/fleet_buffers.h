@@ -35,7 +35,7 @@ struct ClientBuffers {
   /// Throws as CheckRoom does.
   ClientBuffers(const Device& device, U64 clients, const KernelShape& shape, U64 in_tiles);
 
-  /// Everybody at the start.
+  /// Everyone at the start.
   void Clear(Queue& queue) const;
   void Describe(FleetArguments& a) const;
 

@@ -54,7 +54,7 @@ class FleetSamples {
   Buffer<double> turns_;
   Buffer<float> x_;  // steps x clients x stride
   Buffer<double> y_;
-  Buffer<U8> has_sample_;  // none: everybody always has
+  Buffer<U8> has_sample_;  // none: everyone always has
 };
 
 }  // namespace polykern::gpu

@@ -287,7 +287,7 @@ Traffic GpuFleet::TrafficOf(std::span<const U64> totals,
   std::uint64_t blocks = totals[kBlocksSent];
   std::uint64_t numbers = blocks * shape.width + people * shape.losses_per_update;
   std::uint64_t most = totals[kMostBlocks] * shape.width + shape.losses_per_update;
-  if (gram_) {  // everybody sends the sums of the turn, and the counts before them beside these
+  if (gram_) {  // everyone sends the sums of the turn, and the counts before them beside these
     most = 0;
     for (const auto& part : sums.subspan(1)) most += part.size();
     blocks = people * (sums.size() - 1);

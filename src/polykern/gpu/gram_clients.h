@@ -21,7 +21,7 @@ class GramClients {
   GramClients(const Device& device, const Algorithm& algorithm, const KernelShape& shape,
               U64 clients);
 
-  /// Everybody without a sample.
+  /// Everyone without a sample.
   void Clear(Queue& queue) const;
   void Describe(FleetArguments& a) const;
 

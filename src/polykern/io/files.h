@@ -51,7 +51,7 @@ bool FileExists(const std::string& path);
 /// place of a credential that is missing.
 bool HasText(const std::string& path);
 
-/// Makes a folder, and those above it; it alone is closed to everybody but its owner.
+/// Makes a folder, and those above it; it alone is closed to everyone but its owner.
 void MakePrivateFolder(const std::string& path);
 
 /// Returns when the disk has the folder's entries. Throws Error if it fails.

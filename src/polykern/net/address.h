@@ -15,8 +15,8 @@ bool HasPort(const std::string& address);
 void CheckListen(const std::string& address, bool insecure = false);
 
 /// A server's HOST:PORT. The port is 7433, where a server listens unless told otherwise, if the
-/// user left it out: "host", "192.0.2.7", "::1" and "[::1]" are good. Throws Error if it is no
-/// port.
+/// user left it out: "host", "192.0.2.7", "::1" and "[::1]" are good. Throws Error for a
+/// wrong port.
 std::string WithPort(const std::string& server);
 
 /// The addresses of a federation's servers: what commas part.

@@ -124,8 +124,8 @@ std::string WhyNot(const PaperRow& row, std::string_view data, bool carried,
            "public implementation by later authors";
   }
   if (data == "wec") {
-    return "WEC: this program's readings of the paper were never compared with these figures, its "
-           "files were not to be had";
+    return "WEC: this program's readings of the paper were never compared with these figures, "
+           "because its files were not available";
   }
   if (row.private_weights && !carried) {
     return "weights reset at every feature draw, as the paper's text reads; its figures come out "

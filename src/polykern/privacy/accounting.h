@@ -5,7 +5,7 @@
 
 namespace polykern {
 
-/// What noise has to cover: numbers that everybody knows before the first sample.
+/// What noise has to cover: numbers that everyone knows before the first sample.
 ///
 /// Neighbours are two runs of which one lacks an event: a row of a stream, and with it the samples
 /// that it enters. The counts of samples are public.

@@ -33,7 +33,7 @@ class SystemBits final : public BitSource {
   std::size_t left_ = 0;
 };
 
-/// The same bits for the same seed: for simulations and tests. Whoever has the seed has the noise.
+/// The same bits for the same seed: for simulations and tests. Who has the seed has the noise.
 class SeededBits final : public BitSource {
  public:
   explicit SeededBits(const Random& random) : random_(random) {}
@@ -47,7 +47,7 @@ class SeededBits final : public BitSource {
 /// exactly, by integers alone (Canonne, Kamath and Steinke, The Discrete Gaussian for Differential
 /// Privacy, 2020, algorithms 1 to 3). One thread.
 /// How long a draw takes depends on what is drawn. So noise is drawn before the request that it
-/// answers, and nobody can time one draw.
+/// answers, and no one can time one draw.
 class DiscreteGaussian {
  public:
   static constexpr std::uint64_t kMostSigma = std::uint64_t{1} << 26;

@@ -75,7 +75,9 @@ SecretKey SharedSecret(const SecretKey& own, const PublicKey& other) {
   // OpenSSL refuses a secret of 0 itself; RFC 7748 leaves that open, so it is not relied upon.
   if (!good || std::ranges::all_of(shared.bytes, [](std::uint8_t byte) { return byte == 0; })) {
     ERR_clear_error();
-    throw Error("a public key for masks gives no secret; it is damaged or forged: ask for another");
+    throw Error(
+        "a public key for masks is unusable, damaged or forged; make it again with polykern pki "
+        "issue");
   }
   return shared;
 }

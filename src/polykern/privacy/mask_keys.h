@@ -17,7 +17,7 @@ struct SecretKey {
   ~SecretKey() { Wipe(bytes); }
 };
 
-/// What everybody may know of an X25519 key.
+/// What everyone may know of an X25519 key.
 using PublicKey = std::array<std::uint8_t, 32>;
 
 /// A key pair for masks (X25519, RFC 7748): raw bytes, as the RFC writes them. Certificates have
@@ -45,7 +45,7 @@ std::array<std::uint8_t, 32> HmacSha256(std::span<const std::uint8_t> key,
                                         std::span<const std::uint8_t> message);
 
 /// What two sides must agree on. Their keys differ if anything of it does: then masks do not come
-/// off, and nobody learns anything.
+/// off, and no one learns anything.
 struct PairTerms {
   std::string_view federation;
   std::uint64_t epoch = 0;

@@ -12,7 +12,7 @@ namespace polykern {
 /// What a client masks its messages with.
 struct ClientMaskKeys {
   SecretKey pair;    ///< with its helper (PairKey)
-  SecretKey nonces;  ///< nobody else's (NonceKeyOf)
+  SecretKey nonces;  ///< no one else's (NonceKeyOf)
 };
 
 /// The key of a client's nonces, from its secret mask key.

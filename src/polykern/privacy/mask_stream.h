@@ -11,13 +11,13 @@
 namespace polykern {
 
 /// The nonce of a message: an HMAC of the turn and all of its integers, under a secret of the
-/// client that nobody else has. So the same message has the same nonce, and any other another one,
+/// client that no one else has. So the same message has the same nonce, and any other another one,
 /// without anything to be kept.
 MaskNonce MessageNonce(const SecretKey& own, std::uint64_t turn,
                        std::span<const std::uint64_t> integers);
 
-/// One sum of a message, in what is sent beside it and seen by everybody. All of it is part of the
-/// stream's key: whoever tells the helper anything else gets another stream, and so garbage.
+/// One sum of a message, in what is sent beside it and seen by everyone. All of it is part of the
+/// stream's key: who tells the helper anything else gets another stream, and so garbage.
 struct MaskedSum {
   std::uint64_t turn = 0;  ///< the step that the message answers
   std::uint32_t kind = 0;  ///< of sums

@@ -13,7 +13,7 @@
 namespace polykern {
 
 /// Adds noise to sums from a seed: for who plays every part, as a simulation does. A federation
-/// must not use it: whoever has the seed has the noise. Masks come off first. One thread.
+/// must not use it: who has the seed has the noise. Masks come off first. One thread.
 class NoiseOpener final : public Opener {
  public:
   /// As much noise as the algorithm's options epsilon, delta and releases ask for; it has one kind

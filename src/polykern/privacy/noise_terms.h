@@ -9,7 +9,7 @@
 
 namespace polykern {
 
-/// What a federation promises of the noise in its sums, which are of one kind. Everybody must agree
+/// What a federation promises of the noise in its sums, which are of one kind. Everyone must agree
 /// on all of it before the first sample. A plain value.
 struct NoiseTerms {
   double epsilon = 0;  ///< that all releases together may cost a row; 0: there is no noise
@@ -36,7 +36,7 @@ struct NoiseTerms {
 NoiseTerms NoiseTermsOf(const Algorithm& algorithm, std::size_t samples_per_event);
 
 /// Bytes that two sides bind their masks to (PairTerms::further): masks of sums for which noise was
-/// promised come off by nobody who was told of another promise. Empty: no noise.
+/// promised come off by no one who was told of another promise. Empty: no noise.
 std::string BindingOf(const NoiseTerms& terms);
 
 }  // namespace polykern

@@ -32,7 +32,7 @@ void NoisyReleases::Fill(Release& release) const {
       static_cast<double>(sigma_) * terms_.ring.unit * weights_.RunningDeviation(size());
 }
 
-/// What came in may be masked, so it has 64 bits: two numbers. Of what was released nobody needs
+/// What came in may be masked, so it has 64 bits: two numbers. Of what was released no one needs
 /// more than a double.
 std::vector<double> NoisyReleases::Save() const {
   std::vector<double> saved = {static_cast<double>(size())};

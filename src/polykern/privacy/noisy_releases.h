@@ -11,7 +11,7 @@
 
 namespace polykern {
 
-/// The noisy sums of a federation, release after release, as whoever computes its model has them:
+/// The noisy sums of a federation, release after release, as what computes its model has them:
 /// what came in, masked or not, and what noise and weights made of it. One thread at a time.
 class NoisyReleases {
  public:

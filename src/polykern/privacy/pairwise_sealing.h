@@ -21,7 +21,7 @@ namespace polykern {
 /// and any other sum is garbage. A stream's key has no nonce: a turn must be answered once, and
 /// sent again in the very same bytes.
 
-/// A client of a closed federation, as everybody knows it.
+/// A client of a closed federation, as everyone knows it.
 struct RosterEntry {
   std::string name;
   PublicKey key{};
@@ -47,7 +47,7 @@ std::vector<PairedKey> PairedKeys(const SecretKey& own, std::string_view name,
                                   std::string_view federation, std::uint64_t epoch,
                                   std::span<const RosterEntry> roster);
 
-/// A sum is too small to be sent: nobody stands between it and the server. There may be more
+/// A sum is too small to be sent: no one stands between it and the server. There may be more
 /// samples later.
 class TooFewSamples : public Error {
  public:

@@ -10,7 +10,7 @@ namespace polykern {
 /// two releases, release t = 0, 1, .. is
 ///   y_t = sum_j c_j x_{t-j} + z_t,   c_k = round(16 (1/2 3/4 5/6 .. (2k-1)/2k)),
 /// z_t fresh noise. c are the coefficients of 16 (1 - q)^(-1/2), of which the square sums up: so of
-/// x_0 + .. + x_t, which is what anybody wants to know, the noise grows like the logarithm of t.
+/// x_0 + .. + x_t, which is what anyone wants to know, the noise grows like the logarithm of t.
 /// Immutable: threads may share it.
 class ReleaseWeights {
  public:

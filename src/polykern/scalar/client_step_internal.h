@@ -13,7 +13,7 @@
 
 namespace polykern::scalar {
 
-/// A cohort is nothing but its clients, one after the other. What a client learns from is computed
+/// A cohort is only its clients, one after the other. What a client learns from is computed
 /// again from its sample and its state, which Predict does not change.
 class ClientStep : public CohortStep {
  public:

@@ -40,7 +40,7 @@ class Fleet {
  public:
   virtual ~Fleet() = default;
 
-  /// Takes everybody through a step. What the clients send is added to `sums` (Inbox::Sums).
+  /// Takes everyone through a step. What the clients send is added to `sums` (Inbox::Sums).
   /// `uniforms`, one for each client, fixes their draws; empty: from the seed. `predictions`, if
   /// not empty, has place for as many, and absent clients get NaN. Throws Error if an update leaves
   /// the representable range or a prediction is not finite, and DeviceFailure.
@@ -49,7 +49,7 @@ class Fleet {
                            std::span<const std::span<std::int64_t>> sums) = 0;
   /// Copies one client's state from the device.
   virtual void ReadState(std::size_t client, std::span<double> state) = 0;
-  /// Copies everybody's from the device.
+  /// Copies everyone's from the device.
   virtual void ReadStates(Clients& clients) = 0;
   virtual void ReadScores(Scoreboard& scores) = 0;
 };

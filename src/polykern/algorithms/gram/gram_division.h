@@ -7,7 +7,7 @@
 
 namespace polykern {
 
-/// Two groups of clients, whose masked sums are released apart. After a sum that cannot be, nobody
+/// Two groups of clients, whose masked sums are released apart. After a sum that cannot be, no one
 /// may take the masks off its messages in other company: that would be the difference of two sums.
 /// So messages of later steps are divided before they come, and of the next bad sum it is known in
 /// which half its culprit is. Each bad sum halves those under suspicion.
@@ -21,11 +21,11 @@ class GramDivision {
   bool on() const { return left_ > 0; }
   /// 0 or 1; 0 for all while it is off, and for clients that came after it began.
   std::size_t GroupOf(std::uint64_t client) const;
-  /// Who was in each bad sum since it began; nobody: there was none, or no one was in all of them.
+  /// Who was in each bad sum since it began; no one: there was none, or no one was in all of them.
   const std::vector<std::uint64_t>& suspects() const { return suspects_; }
 
   /// A sum of these clients cannot be. It begins, if they are enough for two groups of the least,
-  /// or divides anew those that are left.
+  /// or divides those that are left again.
   void Spoilt(std::vector<std::uint64_t> clients, std::size_t least);
   /// A sum was good.
   void Passed();

@@ -64,7 +64,7 @@ class GramInbox final : public Inbox {
   const GramGrid& grid_;
   const std::vector<std::uint32_t>& turn_;
   const GramDivision* division_;
-  std::vector<std::vector<std::int64_t>> sums_;  // per slot; empty until somebody sends them
+  std::vector<std::vector<std::int64_t>> sums_;  // per slot; empty until someone sends them
   std::vector<std::vector<Contribution>> contributions_;  // per slot
   std::vector<std::int64_t> counts_;  // of each slot, then fresh samples and unknowns
 };

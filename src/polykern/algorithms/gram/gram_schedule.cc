@@ -49,7 +49,7 @@ void GramSchedule::Learnt(const SampleCount& fresh) {
   for (double& tokens : tokens_) tokens += rules_.disclosure * last_unknowns_;
 }
 
-/// What somebody who sees nothing but released sums can check: the samples in this sum can pay for
+/// What someone who sees only released sums can check: the samples in this sum can pay for
 /// it alone, and those in all sums together for all of them.
 bool GramSchedule::CanPay(std::size_t expert, double numbers) const {
   const double largest = rules_.least_clients > 1 ? held_largest_[expert] : 0;

@@ -25,7 +25,7 @@ struct GramRules {
   double exploration = 0.05;
   /// In a sum. Above 1, no client is in it with so many samples that the others have too few.
   double least_clients = 1;
-  /// Everybody must be in a sum, so nobody can add to it later: an expert is asked for, and asked
+  /// Everyone must be in a sum, so no one can add to it later: an expert is asked for, and asked
   /// for again, only when what the clients have learnt since is enough for a sum by itself.
   bool whole = false;
 };
@@ -38,7 +38,7 @@ struct GramRules {
 /// news, as soon as it can be paid for; of a kernel one size at a time, since a larger one has the
 /// sums of the smaller ones.
 /// A sum is open from when it is asked for until it is closed: as soon as the samples in it can pay
-/// for it, and all that was ever released is paid for by samples that were released. Whoever comes
+/// for it, and all that was ever released is paid for by samples that were released. Who comes
 /// by meanwhile adds to it.
 /// Pure: the same calls give the same bits. One thread.
 class GramSchedule {
@@ -66,7 +66,7 @@ class GramSchedule {
   /// What was closed over so many samples is part of the model; with it came the mean of the
   /// clients' weights. The smaller sizes of its kernel have what it has, if it has more.
   void Opened(std::size_t expert, double samples, std::span<const double> weights);
-  /// Nobody may see what was closed: it has disclosed nothing.
+  /// No one may see what was closed: it has disclosed nothing.
   void Refused(std::size_t expert, double new_unknowns);
   /// What is pending, held or released counts no more, but for what experts know.
   void BeginEpoch();

@@ -211,8 +211,8 @@ class GramServer final : public Server {
     }
   }
 
-  /// Where two groups have sent, each sum must be good for release by itself. When groups are no
-  /// more, or one has nothing, they are one sum: nobody has seen either.
+  /// Where two groups have sent, each sum must be good for release by itself. When there are
+  /// no groups, or one has nothing, they are one sum: no one has seen either.
   bool CanStand(std::size_t e) {
     GramSum& held = experts_[e].held;
     GramSum& second = experts_[e].second;

@@ -27,7 +27,7 @@ class QuarteredKernels {
   std::vector<PackedKernels> kernels_;
 };
 
-/// What somebody would have to find out to know a sample: its label and its inputs, of a sparse one
+/// What someone would have to find out to know a sample: its label and its inputs, of a sparse one
 /// where they are and what they are. Of several samples, without the first `skipped`: all of it.
 std::uint64_t UnknownsOf(std::span<const float> x);
 std::uint64_t UnknownsOf(const LearntSamples& samples, std::size_t skipped = 0);

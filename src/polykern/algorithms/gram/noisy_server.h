@@ -17,7 +17,7 @@ namespace polykern {
 /// the step alone, and by the counts of samples, which are public; never by what is in them.
 /// Release follows release after a quarter of the steps so far. Clients are asked in the last
 /// eighth of that time, so that those that are not always there come by, as often as the uplink's
-/// budget allows; the first step, where nobody knows anything yet, may be paid for later. Pure. One
+/// budget allows; the first step, where no one knows anything yet, may be paid for later. Pure. One
 /// thread.
 class NoisySchedule {
  public:
@@ -77,7 +77,7 @@ struct NoisyServerRule {
   NoisySchedule::Rules schedule = {};
 };
 
-/// pof-gram's server where noise is added to every sum, by whoever opens its releases: he gives
+/// pof-gram's server where noise is added to every sum, by what opens its releases: it gives
 /// estimates of what all of them add up to (Release::estimate), which is all that this server uses.
 /// Without them it throws Error: nothing un-noised is learnt from. Estimates that no samples have,
 /// whatever the noise, are discarded: a message was wrong, and all sums from there on are. Saves

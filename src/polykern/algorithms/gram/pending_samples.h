@@ -43,7 +43,7 @@ class PendingSamples {
 
   /// An update is about to leave with the next sums of these experts.
   void Send(std::span<const std::uint32_t> experts);
-  /// What left last was counted, or was not and goes on being pending. `sizes`: experts of one
+  /// What left last was counted, or was not and stays pending. `sizes`: experts of one
   /// kernel, in a row, of which each has the sums of those before it.
   void Settle(bool counted, std::size_t sizes);
   /// Only samples that were in no update, counted or not, are pending from here on.

@@ -273,7 +273,7 @@ class PofGram::Step final : public CohortStep {
     }
   }
 
-  /// With noise nobody is told how sparse samples are: it is no count of them.
+  /// With noise no one is told how sparse samples are: it does not count them.
   std::uint64_t UnknownsOfLearnt(std::size_t skipped) const {
     if (!grid_.noisy()) return UnknownsOf(learnt_, skipped);
     return (learnt_.y.size() - skipped) * (1 + algorithm_.definition().bank->dimension());

@@ -8,7 +8,7 @@
 
 namespace polykern {
 
-/// The second-order successor whose server needs nothing but sums over the clients (gram_server.h):
+/// The second-order successor whose server needs only sums over the clients (gram_server.h):
 /// experts are the kernels of a bank with several numbers of features (gram_grid.h). A client mixes
 /// those that had a turn by AdaHedge, and in each step sends the sums, over what it has learnt from
 /// since, of the experts that the broadcast names. Its state is its mixture, with local experts (a

@@ -107,7 +107,7 @@ class EmKofl::Step final : public CohortStep {
 
   void LearnLabels(std::span<const double> labels) override {
     const std::size_t drawn = Drawn();
-    // The block is the one average; everybody knows which kernel it is of.
+    // The block is the one average; everyone knows which kernel it is of.
     updates_.Begin(broadcast().step, samples().clients, 1);
     updates_.MakeRoom(width_);
     kernel_losses_.resize(clients() * n_);

@@ -7,7 +7,7 @@
 namespace polykern {
 
 /// eM-KOFL: a client keeps a private theta_ki for every kernel and steps them all:
-/// theta_ki = (1 - 2 lambda) theta_ki - eta loss'(f_ki, y) z_i. In each step everybody draws the
+/// theta_ki = (1 - 2 lambda) theta_ki - eta loss'(f_ki, y) z_i. In each step everyone draws the
 /// same kernel I from the server's p and the seed; a client predicts with its own theta_kI, and
 /// sends it after the step, beside the losses of all kernels. The server averages what it gets, and
 /// p_i is proportional to exp(-eta sum of all L_ki). The average goes out with the next step, and

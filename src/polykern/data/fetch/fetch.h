@@ -27,8 +27,8 @@ struct FetchedFile {
 /// Brings the files of a publication into the data folder: downloads the archive, unpacks it,
 /// checks every file and only then gives it its name, so a file of that name is whole and right at
 /// all times. Files that are right already are left alone; if all are, nothing is downloaded. The
-/// archive goes again when its files are in place; an interrupted download stays, hidden, and goes
-/// on next time. Throws Error: what Download says; an archive with wrong, damaged or absent files;
+/// archive goes again when its files are in place; an interrupted download stays, hidden, and
+/// resumes next time. Throws Error: what Download says; an archive with wrong or absent files;
 /// a file that is there and differs, unless `force`; another process at work in the folder.
 std::vector<FetchedFile> Fetch(const Publication& publication, const FetchOptions& options,
                                const DownloadProgress& progress);

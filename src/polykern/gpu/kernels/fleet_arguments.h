@@ -17,7 +17,7 @@ constexpr U32 kFingerprint = 2 * kSumWords;
 constexpr U32 kParticipants = kFingerprint + 1;
 constexpr U32 kBlocksSent = kFingerprint + 2;
 constexpr U32 kMostBlocks = kFingerprint + 3;  // of one client
-// Identities, the least one each; all bits set: nobody.
+// Identities, the least one each; all bits set: no one.
 constexpr U32 kNotFinite = kFingerprint + 4;   // a prediction
 constexpr U32 kOutOfRange = kFingerprint + 5;  // a number of an update
 constexpr U32 kLargeAngle = kFingerprint + 6;  // an angle that the C library would be asked for
@@ -69,10 +69,10 @@ struct FleetArguments {
   // Samples of the tile, and who takes part.
   float* x;  // count x kStride
   double* y;
-  U8* present;             // null: everybody
-  U32* who;                // those present, in any order; null: everybody
+  U8* present;             // null: everyone
+  U32* who;                // those present, in any order; null: everyone
   U32* how_many;           // are in it
-  const U8* has_sample;    // null: everybody
+  const U8* has_sample;    // null: everyone
   const double* uniforms;  // that fix the clients' draws; null: from the seed
   U64 attendance_seed;
   double participation;
@@ -154,7 +154,7 @@ struct FleetArguments {
   U64* past_counts;
   const float* all_x;  // of all steps, if they are on the device
   const double* all_y;
-  const U8* all_has_sample;  // null: everybody always has
+  const U8* all_has_sample;  // null: everyone always has
   float quarter_scale;       // 1 / sqrt(a quarter of D), and what is left to 1 / sqrt(D)
   double quarter_factor;
   U32 past_rows;  // samples that a block holds

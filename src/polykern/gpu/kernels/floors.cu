@@ -1,4 +1,4 @@
-// What the device can do at best, for `polykern bench`: nothing but multiply-adds, and nothing but
+// What the device can do at best, for `polykern bench`: only multiply-adds, and only
 // sines with cosines.
 
 constexpr U32 kFloorChains = 8;

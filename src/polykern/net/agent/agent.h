@@ -75,7 +75,9 @@ struct AgentStatus {
   /// cannot be kept, since its disk is full. Empty: it was.
   std::string not_learnt = {};
   ClientReport report = {};  ///< how well it predicted since it began, whether sent or not
-  std::string trouble = {};  ///< why the last connection ended; empty while connected
+  /// Why the last connection ended, as text for an Error, which may name options; empty while
+  /// connected.
+  std::string trouble = {};
   /// Why it cannot connect before an operator has acted; unset: it may.
   std::optional<Error> failure = {};
 };

@@ -62,7 +62,7 @@ std::string RefusalIn(const Ending& ending) {
       return refusal +
              "; it needs another certificate (polykern pki issue), or its name among the "
              "server's " +
-             ShellSpelling("clients");
+             OptionName("clients");
     case Ending::Kind::kVersion:  // it says what to do
       return refusal;
     case Ending::Kind::kNotOurs:
@@ -151,7 +151,7 @@ class SocketLink final : public AgentLink, private ClientStream::Handler {
       identity_ = ReadLinkIdentity(options_);
       return {};
     } catch (const Error& error) {
-      return std::string(" (") + error.what() + ")";
+      return " (" + error.marked() + ")";
     }
   }
 

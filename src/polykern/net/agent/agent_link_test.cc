@@ -25,6 +25,7 @@ namespace polykern {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 /// Writes down what a link tells its owner.
@@ -205,9 +206,10 @@ TEST_F(LinkOverTls, IsRefusedWithARevokedCertificateAndAsksAgain) {
   const auto link = OpenAgentLink(options, owner);
   const auto [why, refused] = owner.End(0);
   EXPECT_TRUE(refused);
-  EXPECT_EQ(why,
+  EXPECT_EQ(Error(why).Spelled(ShellSpelling),
             "the server refuses this agent: the certificate is revoked; it needs another "
             "certificate (polykern pki issue), or its name among the server's --clients");
+  EXPECT_THAT(Error(why).what(), EndsWith("among the server's clients"));
   EXPECT_TRUE(owner.End(1).second);
   Issue(false);
   EXPECT_TRUE(owner.Message(0));

@@ -16,7 +16,7 @@ std::string ServerNews::Next(const AgentStatus& status) {
     return (joins ? "joined: at step " : "connected again: at step ") + std::to_string(status.step);
   }
   // A failure is told whenever it is another one; what else keeps it away, once.
-  const std::string failure = status.failure ? status.failure->Spelled(ShellSpelling) : "";
+  const std::string failure = status.failure ? status.failure->marked() : "";
   if (failure.empty() ? !why_away_.empty() || status.trouble.empty() : failure == why_away_)
     return {};
   why_away_ = failure.empty() ? status.trouble : failure;

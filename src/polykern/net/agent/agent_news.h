@@ -13,7 +13,7 @@ namespace polykern {
 /// Knows no clock. Use it from one thread.
 class ServerNews {
  public:
-  /// One line; empty: nothing new. Options in it are spelled for a shell.
+  /// One line, of an Error's kind (core/error.h: it may name options); empty: nothing new.
   std::string Next(const AgentStatus& status);
 
  private:
@@ -60,7 +60,7 @@ class Patience {
   /// `give_up`: seconds without a connection; 0: never.
   Patience(double give_up, Time now) : give_up_(give_up), began_(now), connected_(now) {}
 
-  /// Lines to tell, each reason once. Throws Error when there was no connection for too long.
+  /// Such lines to tell, each reason once. Throws Error when there was no connection for too long.
   std::vector<std::string> Next(const AgentStatus& status, Time now);
 
  private:

@@ -49,7 +49,7 @@ TEST(NewsOfAServer, SayWhatTheOperatorMustDoWhateverWasSaidBefore) {
   AgentStatus failed = Away("refused");
   EXPECT_NE(news.Next(failed), "");
   failed.failure = Error("revoked; see " + OptionName("clients"));
-  EXPECT_EQ(news.Next(failed),
+  EXPECT_EQ(Error(news.Next(failed)).Spelled(ShellSpelling),
             "revoked; see --clients; predicting with the model of step 4, and reconnecting");
   EXPECT_EQ(news.Next(failed), "");
   failed.failure = Error("expired");

@@ -52,7 +52,7 @@ class AgentRounds {
   /// Resumes from what an earlier process kept; `what` names it in messages. Throws Error.
   AgentRounds(AgentState saved, const std::string& what);
 
-  /// Predictions have intervals from now on, which go on from what an earlier process kept of the
+  /// Predictions have intervals from now on; they continue what an earlier process kept of the
   /// same coverage. Throws Error unless 0 < coverage < 1.
   void Cover(double coverage);
 

@@ -141,7 +141,7 @@ bool Agent::Session::Received(std::string_view bytes) {
       std::visit([this](const auto& m) { Take(m); }, message);
     } catch (const Superseded& error) {
       superseded_ = true;
-      trouble_ = error.what();
+      trouble_ = error.marked();
     } catch (const WrongFederation& error) {
       failure_ = error;
     }
@@ -149,7 +149,7 @@ bool Agent::Session::Received(std::string_view bytes) {
     return !failure_ && !superseded_;
   } catch (const Error& error) {  // of no use; the next connection may be better
     const std::lock_guard lock(mutex_);
-    trouble_ = error.what();
+    trouble_ = error.marked();
     return false;
   }
 }

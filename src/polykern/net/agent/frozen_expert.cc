@@ -67,7 +67,7 @@ FrozenModel Freeze(const FederationConfiguration& now, std::size_t earlier) {
   const FederationConfiguration before = FromTexts(model.configuration);
   for (const LossKind loss : {now.options.loss, before.options.loss}) {
     if (loss != LossKind::kLogistic) continue;
-    throw Error(OptionName("from") + " does not go with " + OptionName("loss", "logistic") +
+    throw Error(OptionName("from") + " cannot be combined with " + OptionName("loss", "logistic") +
                 ": its predictions are not labels; leave out one of them");
   }
   FrozenModel frozen;

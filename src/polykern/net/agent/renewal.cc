@@ -91,7 +91,7 @@ std::int64_t RenewCertificate(const std::string& server, const std::string& fold
   try {
     fresh = Ask(server, own, stop);
   } catch (const Error& error) {
-    throw Error(server + ": " + error.what());
+    throw Error(server + ": " + error.marked());
   }
   const std::string name = ReadCertificate(own.certificate, path).name;
   const AdmissionResult judged = CheckCertificate(fresh, Role::kClient, own.authority);
@@ -130,8 +130,8 @@ class CertificateRenewal::Impl {
         }
       } catch (const Error& error) {
         wait = std::exchange(pause, std::min(2 * pause, kLongestRenewalPause));
-        if (told != error.what()) tell_(std::string("certificate not renewed: ") + error.what());
-        told = error.what();
+        if (told != error.marked()) tell_("certificate not renewed: " + error.marked());
+        told = error.marked();
       }
       std::unique_lock lock(mutex);
       wake.wait_for(lock, stop, wait, [] { return false; });

@@ -26,7 +26,7 @@ std::int64_t RenewCertificate(const std::string& server, const std::string& fold
 /// destruction. What goes wrong is told, and tried again: soon at first, then less often.
 class CertificateRenewal {
  public:
-  /// `tell`: one line for people, from any thread.
+  /// `tell`: one line for people, from any thread; it may name options (core/error.h).
   CertificateRenewal(std::string server, std::string folder,
                      std::function<void(const std::string& line)> tell);
   ~CertificateRenewal();

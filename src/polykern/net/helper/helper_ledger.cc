@@ -147,10 +147,9 @@ bool HelperLedger::IsNext(const LoggedRelease& release) {
   }
   if (request.number + 1 == next && release.digest == held_.digest) return false;
   if (request.number != next) {
-    RefuseRelease("release " + NumberText(request.number) + " cannot be: " +
-                  (request.number < next
-                       ? "the helper has settled it, for another request"
-                       : "the helper has settled " + NumberText(next) + " so far"));
+    RefuseRelease("release " + NumberText(request.number) + " cannot be made: " +
+                  (request.number < next ? "the helper has already made it for another request"
+                                         : "the helper has made " + NumberText(next) + " so far"));
   }
   return true;
 }

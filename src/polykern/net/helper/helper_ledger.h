@@ -16,7 +16,7 @@
 
 namespace polykern {
 
-/// Whom a helper serves, and what it asks of a release. Its own: nobody else can change them.
+/// Whom a helper serves, and what it asks of a release. Its own: no one else can change them.
 struct HelperRules {
   std::set<std::string> clients = {};  ///< the only ones
   std::size_t least_clients = 2;
@@ -69,7 +69,7 @@ class HelperLedger {
   /// With noise: what a row of the first release has lost so far.
   double EpsilonSpent() const;
 
-  /// Throws Error if the log fails, other than for want of room: then it must not be used any more.
+  /// Throws Error if the log fails, other than for lack of room: then it must not be used any more.
   HelperReply Release(const ReleaseRequest& request, ClientKeys& keys);
 
  private:

@@ -235,7 +235,7 @@ TEST_F(ALedger, RefusesAnOlderEpochAndBeginsANewOneFromNothing) {
   EXPECT_THAT(ledger->Refusal(kTestFederation, 1), HasSubstr("epoch 1 is over"));
   EXPECT_EQ(ledger->releases(2), 1U);
   EXPECT_EQ(ledger->releases(3), 0U);
-  ExpectRefusal(Good(1, 6, 0, 3), "release 1 cannot be: the helper has settled 0 so far");
+  ExpectRefusal(Good(1, 6, 0, 3), "release 1 cannot be made: the helper has made 0 so far");
   ExpectAnswer(Good(0, 5, 0, 3));
   EXPECT_EQ(log.contents.releases, 1U);
   EXPECT_EQ(log.contents.numbers, 20U);
@@ -261,7 +261,7 @@ TEST_F(ALedger, GivesTheSameRequestTheSameAnswer) {
   EXPECT_EQ(log.contents, before);
   EXPECT_EQ(clients.asked, asked);  // and it is not made again
   ExpectAnswer(Good(1, 1));
-  ExpectRefusal(request, "release 0 cannot be: the helper has settled it, for another");
+  ExpectRefusal(request, "release 0 cannot be made: the helper has already made it for another");
 }
 
 /// Sums over sets that differ by one client are that client's numbers.
@@ -270,11 +270,11 @@ TEST_F(ALedger, RefusesAnythingElseForAnAnsweredRelease) {
   ExpectAnswer(request);
   ReleaseRequest fewer = request;
   fewer.messages.pop_back();
-  ExpectRefusal(fewer, "the helper has settled it, for another");
+  ExpectRefusal(fewer, "the helper has already made it for another");
   ReleaseRequest other = request;
   other.messages.front().releases = 1;  // whatever it is that differs
-  ExpectRefusal(other, "the helper has settled it, for another");
-  ExpectRefusal(Good(5, 1), "release 5 cannot be: the helper has settled 1 so far");
+  ExpectRefusal(other, "the helper has already made it for another");
+  ExpectRefusal(Good(5, 1), "release 5 cannot be made: the helper has made 1 so far");
 }
 
 TEST_F(ALedger, RefusesEverythingOnceItsLogIsOlderThanWhatClientsKnow) {

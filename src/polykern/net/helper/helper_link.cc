@@ -137,7 +137,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
       if (!options_.insecure) tls_ = ReadOwnTls(options_);
     } catch (const Error& error) {  // they are being renewed; those from before may do
       const std::lock_guard lock(mutex_);
-      trouble_ = error.what();
+      trouble_ = error.marked();
     }
     ClientStream stream(loop_,
                         {.server = options_.helper,
@@ -224,7 +224,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
       telling_.reset();
       return;
     }
-    if (!asked_ || asked_->id != answer.id) return;  // nobody waits for it any more
+    if (!asked_ || asked_->id != answer.id) return;  // no one waits for it any more
     if (answer.reply.kind == HelperReply::Kind::kAnswered &&
         answer.reply.streams.size() != asked_->numbers) {
       throw Error("the helper's answer has the wrong length");
@@ -287,7 +287,7 @@ class HelperLink::Impl final : private ClientStream::Handler {
   TlsContext tls_;    // the thread's
   std::string name_;  // the loop's thread's: of the helper's certificate
 
-  std::mutex asking_;         // held for as long as somebody asks
+  std::mutex asking_;         // held for as long as someone asks
   mutable std::mutex mutex_;  // for all that follows
   std::condition_variable_any changed_;
   ClientStream* stream_ = nullptr;

@@ -17,7 +17,7 @@ struct HelperLinkOptions {
   std::string helper = {};           ///< HOST:PORT
   std::string certificates = "pki";  ///< the authority's folder, with the server's own
   std::string keys = {};             ///< folder of server.key; empty: the same
-  /// No encryption, and everybody is who they say: for a helper that was started so.
+  /// No encryption, and everyone is who they say: for a helper that was started so.
   bool insecure = false;
   std::string federation = {};
   std::uint64_t epoch = 0;

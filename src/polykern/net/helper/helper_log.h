@@ -15,7 +15,7 @@ namespace polykern {
 /// A client and a kind of sums.
 using ClientKind = std::pair<std::string, std::uint32_t>;
 
-/// What a helper remembers. Of an epoch that is over it keeps nothing but the keys.
+/// What a helper remembers. Of an epoch that is over it keeps only the keys.
 struct HelperContents {
   std::string federation = {};  ///< the only one it works for; empty: it has not worked yet
   std::uint64_t epoch = 0;
@@ -41,7 +41,7 @@ struct LoggedRelease {
   std::span<const std::uint64_t> answer = {};
   std::string refusal = {};                     ///< then there is nothing of what follows
   std::uint64_t unknowns = 0;                   ///< of samples in it that were in none before
-  std::span<const std::uint64_t> streams = {};  ///< with noise: their sum, which nobody is told
+  std::span<const std::uint64_t> streams = {};  ///< with noise: their sum, which no one is told
   std::map<std::string, std::uint64_t> next_steps = {};  ///< by client: 1 + its last step in it
 };
 

@@ -143,7 +143,7 @@ TEST_F(ANoisyLedger, GivesTheSameAnswerAgainAndDrawsNoOtherNoiseForIt) {
     EXPECT_EQ(Ask(request).streams, reply.streams);
     ReleaseRequest other = request;
     other.messages.pop_back();
-    ExpectNoisyRefusal(other, "the helper has settled it, for another request");
+    ExpectNoisyRefusal(other, "the helper has already made it for another request");
   }
   EXPECT_EQ(file->Contents().streams.size(), 3 * kNoisyNumbers);
 }

@@ -18,7 +18,7 @@ struct HelperServerOptions {
   std::string keys = {};                  ///< folder of helper.key and mask.key; empty: the same
   std::string log = "helper.db";          ///< its memory (helper_log.h)
   HelperRules rules = {};
-  /// No encryption, and everybody is who they say: for trials on one machine, on the loopback. Its
+  /// No encryption, and everyone is who they say: for trials on one machine, on the loopback. Its
   /// mask key is then beside the log.
   bool insecure = false;
   std::chrono::milliseconds hello_time{10'000};  ///< a connection must say hello by then
@@ -32,8 +32,8 @@ struct HelperCounts {
   std::uint64_t refused = 0;   ///< requests
 };
 
-/// The helper of a federation's masked sums: listens for its server, and for nobody else, from
-/// construction to destruction, on a thread of its own. Whoever is being let in costs little: few
+/// The helper of a federation's masked sums: listens for its server, and for no one else, from
+/// construction to destruction, on a thread of its own. Letting a client in costs little: few
 /// connections, the oldest of which makes way.
 ///
 /// The constructor throws Error if certificates or the log cannot be used or the address cannot be

@@ -21,7 +21,7 @@ namespace polykern {
 /// One thread at a time. `door` and `log` must outlive it.
 class KeyRing final : public ClientKeys {
  public:
-  /// `door` is null where there are no certificates: then everybody is who they say. Throws Error
+  /// `door` is null where there are no certificates: then everyone is who they say. Throws Error
   /// if the log cannot be read.
   /// `clock`: seconds since 1970; it may jump.
   KeyRing(
@@ -30,7 +30,7 @@ class KeyRing final : public ClientKeys {
 
   /// Keys that came from the server, or none: before each release. Those of others than the clients
   /// are left out; one that is not good does not take the place of one that is. Throws Error if the
-  /// log fails, but not for want of room: then they are written the next time.
+  /// log fails, but not for lack of room: then they are written the next time.
   void Take(const std::map<std::string, SignedMaskKey>& keys);
 
   Found Find(const std::string& client) override;

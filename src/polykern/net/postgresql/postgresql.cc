@@ -44,7 +44,7 @@ Connection::Connection(const std::string& place, std::chrono::milliseconds patie
     : handle_(Connect("postgresql:" + place, patience), &PQfinish), patience_(patience) {
   if (PQstatus(handle_.get()) != CONNECTION_OK) {
     throw DatabaseAway("postgresql: no connection (" + WithoutUrl(Words(), place) +
-                       "); check the URL, and that the database runs and lets you in");
+                       "); check the URL, and that the database runs and accepts this user");
   }
   name_ = std::string("postgresql://") + PQhost(handle_.get()) + ":" + PQport(handle_.get()) + "/" +
           PQdb(handle_.get());

@@ -48,7 +48,8 @@ std::optional<Ending> Membership::Refusal(const std::string& name, RoundsTime no
   }
   if (alone && !known && !options_.asynchronous && options_.quorum.all() &&
       expected() + 1 > options_.most_connected) {
-    return Ending{Kind::kBusy, "with one more client, a quorum could not be connected at once"};
+    return Ending{Kind::kBusy,
+                  "with one more client, a quorum could no longer be connected at the same time"};
   }
   return {};
 }

@@ -76,7 +76,7 @@ class Membership {
   void Count(std::uint64_t number, std::uint64_t step);
   /// Before the first step: ranges of this client count, as an answer to it would.
   void CountRanges(std::uint64_t number);
-  /// There are no steps yet: a share is of those that are named, and everybody by default, since
+  /// There are no steps yet: a share is of those that are named, and everyone by default, since
   /// a client that comes too late has ranges that others chose.
   void LearnRanges() { learns_ranges_ = true; }
   /// The ranges are known: no client has answered the first step.
@@ -133,7 +133,7 @@ class Membership {
   std::vector<Member> members_;             // by number
   std::unordered_map<std::string, std::uint64_t> numbers_;
   std::unordered_map<std::string, Strikes>
-      strangers_;           // who have a certificate, and are no members
+      strangers_;           // who have a certificate, and are not members
   std::size_t stored_ = 0;  // of the members
   std::uint64_t step_;      // that is open
   std::size_t connected_ = 0;

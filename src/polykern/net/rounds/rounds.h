@@ -25,7 +25,7 @@ class SharedRounds;
 /// it is welcomed. Time is an argument, never read.
 ///
 /// A federation that learns its ranges begins with them: when those of a quorum are here, as with a
-/// step, they take their place in the store's configuration, and everybody is welcomed once more.
+/// step, they take their place in the store's configuration, and everyone is welcomed once more.
 ///
 /// A step has phases: it collects updates, and is written; of masked or noisy sums that are due
 /// then, it is written that nothing joins them any more, they are opened, and the model is written.

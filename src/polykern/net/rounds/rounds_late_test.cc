@@ -241,7 +241,7 @@ TEST_F(RoundsOfAFederation, RefuseLateUpdatesWhereTheyMeanNothing) {
   EXPECT_THAT(MessageOf([&] { Start(); }), AllOf(HasSubstr("stale=accept"), HasSubstr("pof-mkl")));
   options_.use_late = false;
   options_.asynchronous = true;
-  EXPECT_THAT(MessageOf([&] { Start(); }), HasSubstr("mode=async does not go with pof-mkl"));
+  EXPECT_THAT(MessageOf([&] { Start(); }), HasSubstr("mode=async cannot be combined with pof-mkl"));
 }
 
 }  // namespace

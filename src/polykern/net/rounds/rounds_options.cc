@@ -18,7 +18,7 @@ namespace {
 void CheckLateUpdates(const RoundsOptions& options, std::string_view algorithm) {
   if (!options.uses_late() || TraitsOf(algorithm).takes_late_updates) return;
   throw Error((options.asynchronous ? OptionName("mode", "async") : OptionName("stale", "accept")) +
-              " does not go with " + std::string(algorithm) +
+              " cannot be combined with " + std::string(algorithm) +
               ": its clients' updates hold for one model only; leave it out, or choose " +
               OptionName("algorithm", "pof-newton"));
 }

@@ -209,7 +209,7 @@ TEST_F(RoundsOfAFederation, KeepOutWhoWouldPutAQuorumOutOfReach) {
   Answer(b, 0);
   EXPECT_EQ(step(), 1U);
   Leave(a);
-  EXPECT_THAT(Expect<Busy>(Join("c")).reason, HasSubstr("a quorum could not be connected"));
+  EXPECT_THAT(Expect<Busy>(Join("c")).reason, HasSubstr("a quorum could no longer be connected"));
   Expect<Welcome>(Join("a"));
 }
 

@@ -118,7 +118,7 @@ TEST(AFederationThatBeginsFromAnother, SaysWhatDoesNotFit) {
               HasSubstr("COLUMN=LOW:HIGH"));
   EXPECT_THAT(complaint({.from = folder.At("none.db")}), HasSubstr("there is no store here"));
   EXPECT_THAT(complaint({.from = from, .algorithm = "pof-mkl", .options = {{"loss", "logistic"}}}),
-              HasSubstr("does not go with loss=logistic"));
+              HasSubstr("cannot be combined with loss=logistic"));
   OpenStore(folder.At("empty.db"), ToTexts(Complete(WindAndHeat(), {}, 0)));
   EXPECT_THAT(complaint({.from = folder.At("empty.db")}), HasSubstr("no step is committed yet"));
   EXPECT_THAT(MessageOf([&] { CompleteForStore({.from = from}, folder.At("empty.db"), 0); }),

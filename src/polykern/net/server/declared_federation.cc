@@ -112,9 +112,9 @@ void SetLearnRanges(const DeclaredFederation& declared, FederationConfiguration&
     f.learn_ranges = *declared.learn_ranges;
   }
   if (declares && declared.learn_ranges) {
-    throw Error(learns + " learns every range: leave out " + OptionName("range") + ", " +
-                OptionName("target_range") + " and any " + OptionName("scaling") +
-                " but range, or declare them all without it");
+    throw Error(learns + " learns all ranges; leave out " + OptionName("range") + ", " +
+                OptionName("target_range") + " and " + OptionName("scaling") + ", or leave out " +
+                learns + " and declare all ranges");
   }
   if (f.learn_ranges == 0) {
     if (declared.learn_ranges && (f.scaling != "range" || !f.ScalesLabels())) {
@@ -147,15 +147,15 @@ void CheckScaling(const DeclaredFederation& declared, const FederationConfigurat
   const bool scaled_before = stored && stored->scaling == f.scaling;
   if (f.scaling != "range" && !declared.ranges.empty()) {
     throw Error(declared.scaling
-                    ? OptionName("range") + " does not go with " +
+                    ? OptionName("range") + " cannot be combined with " +
                           OptionName("scaling", f.scaling) + "; leave out one of them"
                     : OptionName("range") + " has no effect: the store's inputs are not scaled " +
                           "by ranges; leave it out, or add " + OptionName("scaling", "range"));
   }
   if (f.scaling == "norm" && !scaled_before && !declared.norm) {
     throw Error(OptionName("scaling", "norm") + " needs " + OptionName("norm", "R") +
-                ", the largest norm that a sample's inputs have anywhere; " +
-                OptionName("scaling", "range") + " needs none, but the columns' ranges");
+                ", the largest norm that the inputs of any sample have; or use " +
+                OptionName("scaling", "range") + " and declare the columns' ranges");
   }
   if (f.scaling != "norm" && declared.norm) {
     throw Error(OptionName("norm") + " needs " + OptionName("scaling", "norm"));
@@ -213,15 +213,15 @@ void CheckPrivacy(const DeclaredFederation& declared, const FederationConfigurat
                 "pof-gram's do; leave out " + epsilon);
   }
   if (declared.learn_ranges) {
-    throw Error(OptionName("learn_ranges") + " does not go with " + epsilon +
+    throw Error(OptionName("learn_ranges") + " cannot be combined with " + epsilon +
                 ": extreme values would leave clients without noise; declare the ranges");
   }
   if (declared.plain_labels) {
-    throw Error(OptionName("target_range", "none") + " does not go with " + epsilon +
+    throw Error(OptionName("target_range", "none") + " cannot be combined with " + epsilon +
                 ": noise is as large as the range, which must be known to all; declare it");
   }
   if (declared.missing.value_or(f.missing) == "impute") {
-    throw Error(OptionName("missing", "impute") + " does not go with " + epsilon +
+    throw Error(OptionName("missing", "impute") + " cannot be combined with " + epsilon +
                 ": means of past samples would put a row into every later one; drop them");
   }
 }
@@ -258,12 +258,12 @@ FederationConfiguration Complete(const DeclaredFederation& declared,
                 OptionName("columns") + " as well");
   }
   if (f.problem.dimension == 0) {
-    throw Error("say how many inputs a sample has: " + OptionName("columns", "NAME,NAME,...") +
+    throw Error("the number of inputs is not given; add " + OptionName("columns", "NAME,NAME,...") +
                 " or " + OptionName("dimension", "D"));
   }
   SetLabels(declared, f, ranged);
   if (f.options.masking != Masking::kNone && f.learn_ranges > 0) {
-    throw Error(OptionName("learn_ranges") + " does not go with " + OptionName("masking") +
+    throw Error(OptionName("learn_ranges") + " cannot be combined with " + OptionName("masking") +
                 ": the server would see every client's extreme values; declare the ranges");
   }
   SetClients(declared, f);

@@ -113,12 +113,13 @@ TEST(ADeclaredFederation, RefusesWhatIsWrongMissingOrWithoutEffect) {
   expect([](auto& s) { s.ranges[1].name = "speed"; }, R"(range is given twice for "speed")");
   expect([](auto& s) { s.ranges[1].high = -1; }, R"(range of "gust" must be finite)");
   expect([](auto& s) { s.ranges.pop_back(); }, "scaling=range needs columns");
-  expect([](auto& s) { s.scaling = "norm"; }, "range does not go with scaling=norm");
+  expect([](auto& s) { s.scaling = "norm"; }, "range cannot be combined with scaling=norm");
   expect([](auto& s) { s.norm = 3; }, "norm needs scaling=norm");
   expect([](auto& s) { s.target = "gust"; }, R"(target "gust" is one of the columns as well)");
   expect([](auto& s) { s.target_range = ColumnRange{"", 1, 1}; }, R"(target_range of "power")");
   expect([](auto& s) { s.target_range.reset(); }, "target_range=LOW:HIGH is needed");
-  EXPECT_THAT([] { Complete({}, {}, 0); }, ThrowsMessage<Error>(HasSubstr("how many inputs")));
+  EXPECT_THAT([] { Complete({}, {}, 0); },
+              ThrowsMessage<Error>(HasSubstr("the number of inputs is not given")));
   EXPECT_THAT([] { Complete({.columns = {"a"}, .scaling = "norm"}, {}, 0); },
               ThrowsMessage<Error>(HasSubstr("scaling=norm needs norm=R")));
 }
@@ -227,7 +228,7 @@ TEST(ADeclaredFederation, SaysExactlyWhatDoesNotGoTogether) {
             "other side a newer version of polykern?");
   EXPECT_EQ(complaint({.columns = {"a"}, .norm = 2}), "norm needs scaling=norm");
   EXPECT_EQ(complaint({.columns = {"a"}, .ranges = {{"a", 0, 1}}, .scaling = "none"}),
-            "range does not go with scaling=none; leave out one of them");
+            "range cannot be combined with scaling=none; leave out one of them");
   for (const double high : {infinite, std::nan(""), 0.0, -1.0}) {
     EXPECT_EQ(
         complaint(
@@ -240,7 +241,7 @@ TEST(ADeclaredFederation, SaysExactlyWhatDoesNotGoTogether) {
                        .target_range = ColumnRange{"", -infinite, 1}}),
             "target_range of \"y\" must be finite, the low end first");
   EXPECT_EQ(complaint({.dimension = 0}),
-            "say how many inputs a sample has: columns=NAME,NAME,... or dimension=D");
+            "the number of inputs is not given; add columns=NAME,NAME,... or dimension=D");
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST(ADeclaredFederation, OffersNoColumnsWhereItHasNone) {
   EXPECT_EQ(MessageOf([] {
               Complete({.dimension = 1, .ranges = {{"a", 0, 1}}}, {}, 0);
             }),
-            "range is given for \"a\"; there is none to choose from");
+            "range is given for \"a\"; none are available");
 }
 
 TEST(ADeclaredFederation, MayLearnItsRanges) {
@@ -158,7 +158,7 @@ TEST(ADeclaredFederation, LearnsEveryRangeOrNone) {
            [](auto& d) { d.scaling = "none"; }, [](auto& d) { d.norm = 3; }}) {
     DeclaredFederation both = learns;
     change(both);
-    EXPECT_THAT(refusal(both), HasSubstr("learn_ranges learns every range: leave out range"));
+    EXPECT_THAT(refusal(both), HasSubstr("learn_ranges learns all ranges; leave out range"));
   }
   // As if there were no store: whether it may have other ranges is for the store to judge.
   const FederationConfiguration stored = Complete(learns, {}, 0);

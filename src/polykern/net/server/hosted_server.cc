@@ -93,7 +93,7 @@ void CheckPairs(const HostedServerOptions& options) {
     throw Error(OptionName("helper") + " has no effect with " + pairwise + ": leave it out");
   }
   if (options.rounds.use_late) {
-    throw Error(OptionName("stale", "accept") + " does not go with " + pairwise +
+    throw Error(OptionName("stale", "accept") + " cannot be combined with " + pairwise +
                 ": a sum needs every client's answer to the same step; leave it out");
   }
   if (!options.rounds.quorum.all() &&
@@ -124,8 +124,8 @@ void CheckPrivacy(const HostedServerOptions& options, const NoiseTerms& noise) {
   if (noise.noisy()) {
     static_cast<void>(noise.Sigma());  // complains now, if at all
     if (options.rounds.asynchronous) {
-      throw Error(OptionName("mode", "async") + " does not go with " + OptionName("epsilon") +
-                  ": noise is planned for rounds; leave it out");
+      throw Error(OptionName("mode", "async") + " cannot be combined with " +
+                  OptionName("epsilon") + ": noise is planned for rounds; leave it out");
     }
   }
   if (!IsMasked(options)) {
@@ -137,7 +137,7 @@ void CheckPrivacy(const HostedServerOptions& options, const NoiseTerms& noise) {
     throw Error(OptionName("masking") + " needs certificates: leave out " + OptionName("insecure"));
   }
   if (options.rounds.asynchronous) {
-    throw Error(OptionName("mode", "async") + " does not go with " + OptionName("masking") +
+    throw Error(OptionName("mode", "async") + " cannot be combined with " + OptionName("masking") +
                 ": sums of a few updates at a time would hide little; leave it out, or use " +
                 OptionName("stale", "accept"));
   }
@@ -237,6 +237,7 @@ ServerView HostedServer::View() const {
   } else {
     view.trouble = !view.rounds.trouble.empty() ? view.rounds.trouble : server_.trouble();
     if (view.trouble.empty()) view.trouble = view.opener.trouble;
+    view.trouble = Error(view.trouble).Spelled(options_.spelling);
   }
   return view;
 }

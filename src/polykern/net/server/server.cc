@@ -193,7 +193,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
     {
       const std::lock_guard lock(mutex_);
       std::size_t& own = calls_of_[call.who.name];
-      if (calls_.size() >= options_.most_connections) crowded = "the server has no room";
+      if (calls_.size() >= options_.most_connections) crowded = "the server is full";
       if (own >= options_.most_of_one) crowded = "this client has too many connections";
       told = own >= 2 * options_.most_of_one;
       ++own;
@@ -335,7 +335,7 @@ class FederationServer::Impl final : public ServerCall::Doorkeeper {
   std::condition_variable gone_;
   std::unordered_map<const ServerCall*, std::shared_ptr<ServerCall>> calls_;  // that are open
   std::unordered_map<std::string, std::size_t> calls_of_;                     // by name
-  std::string news_;  // of the last connection that came to nothing
+  std::string news_;  // of the last connection that failed
 
   std::vector<std::unique_ptr<Loop>> loops_;
   // The first loop's.

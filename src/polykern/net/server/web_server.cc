@@ -35,7 +35,7 @@ constexpr std::chrono::seconds kStateTime{1};  // for which a state is good, and
 constexpr std::size_t kMostShown = 1000;       // clients
 constexpr std::size_t kLeastToken = 16;        // characters
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
-// Nothing but what this server sends, no text as script, and never in a frame.
+// Only what this server sends, no text as script, and never in a frame.
 constexpr const char* kWebFields =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
     "'self'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "

@@ -116,7 +116,7 @@ void CheckNoPlace(const std::string& place) {
 
 /// Each is empty when it is opened, so none was there before.
 Error NoStore() {
-  return Error("memory:: there is no store here; name a file");
+  return Error("memory: there is no store here; one in memory ends with its server; name a file");
 }
 
 std::unique_ptr<Store> OpenMemory(const std::string& place,

@@ -117,8 +117,8 @@ class ClientStream::Session final : public Loop::Member,
   std::string HintAt(const std::string& reason) const {
     if (opened_ || !reason.starts_with("the connection was ")) return {};  // cut, or closed
     return options_.tls == nullptr
-               ? "; a server with certificates needs " + ShellSpelling("certificates")
-               : "; is it a polykern server, and not " + ShellSpelling("insecure") + "?";
+               ? "; if the server has certificates, add " + OptionName("certificates")
+               : "; is it a polykern server, started without " + OptionName("insecure") + "?";
   }
 
   void Connect(const tcp::resolver::results_type& found) {

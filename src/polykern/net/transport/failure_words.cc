@@ -39,7 +39,7 @@ std::string WhyNotConnected(const boost::system::error_code& error) {
   namespace asio = boost::asio::error;
   if (error == asio::host_not_found || error == asio::host_not_found_try_again ||
       error == asio::no_data || error == asio::service_not_found) {
-    return "no machine of this name is known; check the name, and this machine's name servers";
+    return "this name is not known; check it, and this machine's DNS";
   }
   if (error == asio::connection_refused) {
     return "nothing listens there; is it running, and is the port right?";
@@ -95,7 +95,7 @@ std::string WhyTlsFailed(unsigned long error, Side side) {
     case SSL_R_BAD_RECORD_TYPE:
       return std::string("the other side does not speak TLS") +
              (client ? "; is the port right, and does the server run without " +
-                           ShellSpelling("insecure") + "?"
+                           OptionName("insecure") + "?"
                      : "");
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:

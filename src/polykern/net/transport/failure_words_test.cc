@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 TEST(WordsOfFailures, SayWhatToDoAboutAConnection) {
   namespace asio = boost::asio::error;
-  EXPECT_THAT(WhyNotConnected(asio::host_not_found), HasSubstr("check the name"));
+  EXPECT_THAT(WhyNotConnected(asio::host_not_found), HasSubstr("check it, and"));
   EXPECT_THAT(WhyNotConnected(asio::connection_refused), HasSubstr("is the port right?"));
   EXPECT_THAT(WhyNotConnected(asio::timed_out), HasSubstr("firewall"));
   EXPECT_THAT(WhyNotConnected(asio::network_unreachable), HasSubstr("this machine's network"));

@@ -26,7 +26,7 @@ struct HttpHead {
 };
 
 /// Takes a head off the front of what has come; nothing if its end has not. Throws Error if it is
-/// no HTTP, or longer than 8 KiB.
+/// not HTTP, or longer than 8 KiB.
 std::optional<HttpHead> TakeRequestHead(std::string& bytes);
 std::optional<HttpHead> TakeAnswerHead(std::string& bytes);
 
