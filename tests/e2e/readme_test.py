@@ -43,6 +43,53 @@ def test_the_table_is_what_the_program_prints(polykern):
     assert without_timing(polykern("run", timeout=280).out) == without_timing(shown)
 
 
+def claims():
+    """README's `polykern run ..` in its claims, as lists of words."""
+    text = re.sub(r"\s*\n\s*", " ", (ROOT / "README.md").read_text().split("## Two commands")[0])
+    return [command.split()[1:] for command in re.findall(r"`(polykern run [^`]+)`", text)]
+
+
+@pytest.mark.parametrize("words", claims(), ids=" ".join)
+def test_the_commands_of_claims_run(polykern, words):
+    """With few clients and steps, without data sets and a GPU."""
+    words = " ".join(words)
+    for long, short in [(r"--clients \d+", "--clients 4"), (r"--steps \d+", "--steps 40"), ("--device gpu", ""), ("--data naval", ""), ("-r 1", "")]:
+        words = re.sub(long, short, words)
+    more = [f"--{name} {value}" for name, value in (("clients", 4), ("steps", 40)) if f"--{name}" not in words]
+    done = polykern(*words.split(), *" ".join(more).split(), "-r", "1", "--no-report")
+    assert done.code == 0 and done.err == "", done.err
+    for name in re.search("-a (\\S+)", words)[1].split(","):
+        assert re.search(rf"^{name} ", done.out, re.M), done.out
+
+
+def row_of(page, head):
+    """The numbers of a table's row, without their spread."""
+    row = re.search(rf"^\| {re.escape(head)} \|(.*)\|$", (ROOT / page).read_text(), re.M)[1]
+    return [re.sub(r" \+- .*", "", cell.strip().strip("*")) for cell in row.split("|")]
+
+
+def test_what_privacy_costs_is_what_was_measured():
+    measured = "docs/understand/noise.md"
+    assert row_of("README.md", "`-a pof-gram --epsilon 1`") == row_of(measured, "epsilon = 1")
+    assert row_of("README.md", "`-a pof-gram --epsilon 8`") == row_of(measured, "epsilon = 8")
+    assert row_of("README.md", "`-a pof-mkl -M 1`, not private") == row_of(measured, "pof-mkl, not private, M = 1")
+    assert row_of("README.md", "`-a pof-gram`, no noise") == row_of("docs/understand/pof-gram.md", "the same, `--experts federated`")[:3]
+    text = (ROOT / "README.md").read_text()
+    private, alone = row_of(measured, "pof-gram"), row_of(measured, "local-rls")
+    assert "pof-gram has {}, {} and {} at epsilon = 1".format(*private) in text
+    assert "`-a local-rls`: {}, {}, {})".format(*alone) in text
+
+
+@pytest.mark.long
+@pytest.mark.skipif("POLYKERN_DATA" not in os.environ, reason="needs naval in POLYKERN_DATA")
+def test_the_claim_about_noise_is_what_the_program_prints(polykern):
+    (words,) = [words for words in claims() if "--epsilon" in words]
+    out = polykern(*words, timeout=900, env={"POLYKERN_DATA": os.environ["POLYKERN_DATA"]}).out
+    (gram,), (mkl,) = (re.findall(rf"^{name} .*? ([\d.]+ \+- [\d.]+)", out, re.M) for name in ("pof-gram", "pof-mkl"))
+    measured = (ROOT / "docs/understand/noise.md").read_text()
+    assert f"| epsilon = 1 | {gram} |" in measured and f"| pof-mkl, not private, M = 1 | {mkl} |" in measured
+
+
 def test_every_source_that_documents_name_exists():
     """`net/wire`, with or without an ending, is below src/polykern."""
     folders = "|".join(path.name for path in (ROOT / "src/polykern").iterdir() if path.is_dir())

@@ -43,6 +43,22 @@ def test_headings_have_one_name_on_a_code_host_and_on_the_site(document):
     assert not [name for name in anchors(document) if "--" in name]
 
 
+def named_files(text):
+    """Paths in the repository that a page names, such as `tests/e2e/pages.py`."""
+    folders = "apps|bench|cmake|docs|examples|packaging|proto|python|scripts|src|tests|web"
+    return re.findall(rf"(?<![\w/.$-])((?:{folders})/[\w./-]*\w)(?![\w/*{{-])", text)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: os.path.relpath(path, ROOT))
+def test_files_that_are_named_exist(document):
+    missing = [name for name in named_files(re.sub(r"\]\([^)]*\)", "", document.read_text())) if not (ROOT / name).exists()]
+    assert not missing
+
+
+def test_a_wrong_file_name_is_noticed():
+    assert named_files("`python/tests/naval_test.py`, in tests/e2e; build/docs; a/tests/x") == ["python/tests/naval_test.py", "tests/e2e"]
+
+
 def test_a_broken_link_is_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# One: two\n[good](#one-two) [bad](#two) [lost](lost.md) `[code](x.md)`\n")
