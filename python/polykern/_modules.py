@@ -8,6 +8,7 @@ import re
 import sys
 from types import ModuleType
 
+_DEBIAN = {"libssl": "libssl3", "libcrypto": "libssl3", "libhwy": "libhwy1", "libmpi": "libopenmpi3"}  # its packages
 _NETWORK = "agents, servers, exported models and certificates need polykern-net"
 
 
@@ -24,8 +25,9 @@ def _why(package: str, name: str, error: ImportError) -> str:
     this = f"{sys.version_info.major}.{sys.version_info.minor}"
     library = re.match(r"(lib\S+): cannot open shared object file", str(error))
     if library:
-        return (f"{package} needs {library[1]}, which is not installed; on Debian 12: "
-                "apt install libpq5 libsqlite3-0")
+        debian = "libpq5 libsqlite3-0" if re.match("lib(pq|sqlite3)", library[1]) else _DEBIAN.get(library[1].split(".so")[0])
+        how = f"on Debian 12: apt install {debian}" if debian else "install it"
+        return f"{package} needs {library[1]}, which is not installed; {how}"
     if getattr(error, "name", None) == "polykern_net":
         return f"{_NETWORK}: pip install polykern_net-*.whl, from where polykern's wheel came"
     if getattr(error, "name", None) != f"{package}.{name}":

@@ -132,6 +132,8 @@ def test_a_library_that_is_missing_is_named(env):
              "print(_modules._why('polykern_net', '_server', ImportError('libpq.so.5: cannot open shared object file: No such "
              "file or directory')))")
     assert python(env, words) == "polykern_net needs libpq.so.5, which is not installed; on Debian 12: apt install libpq5 libsqlite3-0\n"
+    assert python(env, words.replace("libpq.so.5", "libssl.so.3")).endswith("not installed; on Debian 12: apt install libssl3\n")
+    assert python(env, words.replace("libpq.so.5", "libodd.so.9")) == "polykern_net needs libodd.so.9, which is not installed; install it\n"
 
 
 @pytest.mark.skipif("POLYKERN_WHEELS" not in os.environ, reason="of those that scripts/package made")

@@ -74,6 +74,34 @@ def test_an_older_store_resumes_and_an_upgrade_in_place_changes_no_bit():
         f.close()
 
 
+def test_the_wheels_work_in_an_environment_with_debians_numpy():
+    """As docs/use/python.md says, by a user who is not root, without a compiler."""
+    install("python3-venv", "python3-numpy")
+    home = ROOT / "home/visitor"
+    do("useradd", "--create-home", "visitor")
+    wheels = sorted(PACKAGES.glob("polykern*.whl"))
+    assert sorted(wheel.name.split("-")[0] for wheel in wheels) == ["polykern", "polykern_net"]
+    for wheel in wheels:
+        shutil.copy(wheel, home)
+
+    def visitor(command, code=0):
+        return do("su", "visitor", "-c", f"cd ~ && {command}", code=code)
+
+    visitor("python3 -m venv --system-site-packages env")
+    visitor("env/bin/pip install --no-index polykern-*.whl")
+    simulate = ("import polykern as pk; assert pk.__file__.startswith('/home/visitor/env'); fleet = pk.load('synthetic', clients=4, steps=50); "
+                "print(pk.simulate(fleet.X, fleet.Y, pk.PofGram(dimension=8)).fingerprint)")
+    assert visitor(f'env/bin/python -c "{simulate}"').stdout.strip()
+    missing = visitor("env/bin/python -c 'import polykern as pk; pk.init_authority(\"pki\")'", code=1).stderr.splitlines()[-1]
+    assert "need polykern-net: pip install polykern_net-*.whl" in missing
+    visitor("env/bin/pip install --no-index polykern-*.whl polykern_net-*.whl")
+    install("libpq5", "libsqlite3-0")
+    serve = ("import polykern as pk\nwith pk.Server(dimension=1, target_range=(0, 1)) as server, pk.Agent(server.address, name='a') as agent:\n"
+             "    agent.predict([0.5])\n    print(agent.learn(0.5))")
+    (home / "serve.py").write_text(serve)
+    assert visitor("env/bin/python serve.py").stdout == "True\n"
+
+
 def test_the_python_package_works():
     install(newest("python3-polykern"))
     assert re.fullmatch(r"[0-9a-f]{16}\n", do("python3", "-c", SIMULATES).stdout)
