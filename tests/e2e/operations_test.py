@@ -108,6 +108,14 @@ def test_the_six_commands_predict_a_turbines_power(page):
             (page.f.folder / words[-1]).unlink(missing_ok=True)  # a backup replaces nothing
         page.f.do(*(names.get(word, word) for word in words))
 
+    # And a federation with other settings begins from the store.
+    (page.f.folder / "old").mkdir()
+    (page.f.folder / "new").mkdir()
+    page.f.do("store", "backup", ".", "old/store.db")
+    (again,) = commands("settings.md", "Other settings")
+    again, _, _ = page.listen([*again, "--listen", "127.0.0.1:0"], "again")
+    assert again.stdout.readline().startswith("clients also use the model of an earlier federation, of step ")
+
 
 def test_ten_commands_make_a_federation_whose_server_sees_sums_alone(page):
     made = commands("masks.md", "Ten commands")
@@ -145,3 +153,13 @@ def test_a_server_says_whose_noise_it_is(page):
     page.f.do(*replaced(init, server="127.0.0.1"))
     process, _, _ = page.listen([*replaced(serve, helper="127.0.0.1:1"), "--epsilon", "1"], "server")  # no helper is there yet
     assert process.stdout.readline().rstrip("\n") in shown("noise.md")
+
+
+@pytest.mark.parametrize("page_of, line", [("settings.md", "Ranges that are not known"), ("pairwise-masks.md", "")])
+def test_a_server_starts_as_its_page_says(page, page_of, line):
+    page.f.do("pki", "init", "--server", "127.0.0.1")
+    (serve,) = commands(page_of, line)
+    process, _, said = page.listen(serve, "server")
+    assert said[1].startswith("of each client it sees ")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0

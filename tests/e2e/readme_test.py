@@ -90,6 +90,19 @@ def test_the_claim_about_noise_is_what_the_program_prints(polykern):
     assert f"| epsilon = 1 | {gram} |" in measured and f"| pof-mkl, not private, M = 1 | {mkl} |" in measured
 
 
+def test_the_commands_about_reports_work(polykern, tmp_path):
+    """Of docs/use/report.md, but for the paper's tables."""
+    small = ["-a", "local", "-r", "1", "--clients", "2", "--steps", "3"]
+    lines = re.findall(r"^    polykern (.*?) *#", (ROOT / "docs/use/report.md").read_text(), re.M)
+    assert polykern("run", *small, "--out", "A").code == 0
+    ran = [line.split() for line in lines if "reproduce" not in line]
+    for words in ran:
+        done = polykern(*(word.replace("DIR", "B") for word in words), *(small if words[0] == "run" else []))
+        assert done.code == 0, done.err
+    assert [words[0] for words in ran] == ["run", "report", "report"]
+    assert (tmp_path / "B/report.html").exists() and (tmp_path / "both.html").exists()
+
+
 def test_every_source_that_documents_name_exists():
     """`net/wire`, with or without an ending, is below src/polykern."""
     folders = "|".join(path.name for path in (ROOT / "src/polykern").iterdir() if path.is_dir())
