@@ -1,4 +1,4 @@
-"""A visitor in a hurry: what scripts/setup, run and setup-python say where something is missing is one line with what to do."""
+"""A visitor in a hurry: what scripts/setup, run, setup-python and docs say where something is missing is one line with what to do."""
 
 import os
 import pathlib
@@ -84,6 +84,11 @@ SCRIPTS = pytest.mark.parametrize("script", ["setup", "run", "setup-python"])
 def test_without_apt(visitor, script):
     line = visitor.advice(script)
     assert re.fullmatch("polykern: there is no apt-get here; use Debian 12 or newer, or install what your system calls: g\\+\\+ cmake .*", line)
+
+
+def test_the_site_of_the_documentation_without_apt(visitor):
+    assert visitor.advice("docs") == ("polykern: there is no apt-get here; use Debian 12 or newer, or install what your system calls: "
+                                      "mkdocs graphviz chromium python3 python3-pil")
 
 
 @SCRIPTS
