@@ -209,7 +209,7 @@ void JoinSession::Resume(SampleFeed& feed) {
     forecasts_.emplace(federation_.problem.ahead, federation_.problem.dimension);
     forecasts_->Load(before.ahead);
   }
-  const bool resumes = can_resume_ && before.line > 0 && feed.Resume(before);
+  const bool resumes = can_resume_ && before.line > 0 && Await([&] { return feed.Resume(before); });
   if (broker_ != nullptr) broker_->Resume(before);
   if (!resumes) feed.Remember(before);  // else the lines that are passed over have them
   if (!can_resume_ || before.line == 0) return;
