@@ -226,7 +226,6 @@ DEVICE U64 SendPending(const FleetArguments& a, U64 c) {
 
 DEVICE void LearnExpertsOf(const FleetArguments& a, U64 c, U64* own) {
   const U64 k = a.offset + c;
-  const U64 id = a.first_id + k;
   ExpertLesson lesson;
   lesson.y = a.y[c];
   FindExpertWeights(a, k, false, lesson.weight);
@@ -262,18 +261,7 @@ DEVICE void LearnExpertsOf(const FleetArguments& a, U64 c, U64* own) {
   NO_UNROLL
   for (U32 e = 0; e < kKernels; ++e)
     a.losses[e * a.clients + k] += ExpertLoss(a, lesson, e, c);
-  if (!IsFinite(lesson.f)) LowerTo(a.totals + kNotFinite, id);
-  const double error = lesson.f - lesson.y;
-  const double loss = LossValue(a, lesson.f, lesson.y);
-  a.squared_error[k] += error * error;
-  a.loss[k] += loss;
-  a.best[k] = best;
-  if (!unit || !(loss >= 0 && loss <= 1)) a.unit_range[k] = 0;
-  ++a.taken[k];
-  if (a.predictions != nullptr) a.predictions[c] = lesson.f;
-  AddDouble(error * error, own, a.totals + kSquaredError);
-  own[2 * kWindow] += Mix(BitsOf(lesson.f) ^ Mix(a.step * a.all_clients + id));
-  own[2 * kWindow + 1] += 1;
+  ScoreClient(a, c, lesson.f, best, unit, own);
   own[2 * kWindow + 2] += SendPending(a, c);
 }
 
@@ -287,22 +275,14 @@ KERNEL(LearnExperts) {
     if (c < a.count) {
       const bool present = a.present == nullptr || a.present[c] != 0;
       if (present) LearnExpertsOf(a, c, own);
-      if (!present && a.predictions != nullptr) a.predictions[c] = DoubleOf(0x7ff8000000000000ULL);
-      if (!present && kAdaHedge) WriteMix(a, c, {0, 0, 1});
-      AddDouble(a.loss[a.offset + c] - a.best[a.offset + c], own + kWindow, a.totals + kRegret);
+      EndLesson(a, c, present, own);
     }
     UNROLL
     for (U32 w = 0; w < kOwnTotals; ++w) table[w * kThreads + t] = own[w];
   }
   SUM_OVER_BLOCK(table, kOwnTotals);
   THREADS(t) {
-    if (t < kOwnTotals) {
-      const U32 word = t < kWindow           ? kSquaredError + kWindowStart + t
-                       : t < 2 * kWindow     ? kRegret + kWindowStart + t - kWindow
-                       : t < 2 * kWindow + 2 ? kFingerprint + t - 2 * kWindow
-                                             : kFreshUnknowns;
-      AddTo(a.totals + word, table[t * kThreads]);
-    }
+    if (t < kOwnTotals) AddTo(a.totals + WordOf(t, kFreshUnknowns), table[t * kThreads]);
   }
 }
 

@@ -111,12 +111,43 @@ DEVICE void WriteMix(const FleetArguments& a, U64 c, const MixLoss& mix) {
   a.mix_logs[c] = mix.sum;
 }
 
-constexpr U32 kOwnTotals =
-    2 * kWindow + 3;  // squared error, regret, fingerprint, participants, blocks
+// What a thread adds up of its client: squared error, regret, fingerprint, participants, and blocks,
+// or of pof-gram unknowns.
+constexpr U32 kOwnTotals = 2 * kWindow + 3;
+DEVICE U32 WordOf(U32 own, U32 last) {
+  if (own < kWindow) return kSquaredError + kWindowStart + own;
+  if (own < 2 * kWindow) return kRegret + kWindowStart + own - kWindow;
+  return own < 2 * kWindow + 2 ? kFingerprint + own - 2 * kWindow : last;
+}
+
+// How well a client did. best: of its kernels' scores; unit: all losses were between 0 and 1.
+DEVICE void ScoreClient(const FleetArguments& a, U64 c, double f, double best, bool unit,
+                        U64* own) {
+  const U64 k = a.offset + c;
+  const U64 id = a.first_id + k;
+  if (!IsFinite(f)) LowerTo(a.totals + kNotFinite, id);
+  const double error = f - a.y[c];
+  const double loss = LossValue(a, f, a.y[c]);
+  a.squared_error[k] += error * error;
+  a.loss[k] += loss;
+  a.best[k] = best;
+  if (!unit || !(loss >= 0 && loss <= 1)) a.unit_range[k] = 0;
+  ++a.taken[k];
+  if (a.predictions != nullptr) a.predictions[c] = f;
+  AddDouble(error * error, own, a.totals + kSquaredError);
+  own[2 * kWindow] += Mix(BitsOf(f) ^ Mix(a.step * a.all_clients + id));
+  own[2 * kWindow + 1] += 1;
+}
+
+// What is known of a client after a step, whether it took part or not.
+DEVICE void EndLesson(const FleetArguments& a, U64 c, bool present, U64* own) {
+  if (!present && a.predictions != nullptr) a.predictions[c] = DoubleOf(0x7ff8000000000000ULL);
+  if (!present && kAdaHedge) WriteMix(a, c, {0, 0, 1});
+  AddDouble(a.loss[a.offset + c] - a.best[a.offset + c], own + kWindow, a.totals + kRegret);
+}
 
 DEVICE void LearnClient(const FleetArguments& a, U64 c, U64* own) {
   const U64 k = a.offset + c;
-  const U64 id = a.first_id + k;
   const Weights weights = FindWeights(a, k);
   U32 place[kKernelRoom];
   const Chosen chosen = Choose(a, weights, c, place);
@@ -128,19 +159,8 @@ DEVICE void LearnClient(const FleetArguments& a, U64 c, U64* own) {
     if (!IsFinite(weights.rate)) mix = {mix.mean, lesson.least - weights.least, 1};
     WriteMix(a, c, mix);
   }
-  if (!IsFinite(lesson.f)) LowerTo(a.totals + kNotFinite, id);
   if (!(lesson.size < 0.99F * a.limit)) AddTo(a.totals + kCloseToLimit, 1);
-  const double error = lesson.f - a.y[c];
-  const double loss = LossValue(a, lesson.f, a.y[c]);
-  a.squared_error[k] += error * error;
-  a.loss[k] += loss;
-  a.best[k] = lesson.best;
-  if (!lesson.unit || !(loss >= 0 && loss <= 1)) a.unit_range[k] = 0;
-  ++a.taken[k];
-  if (a.predictions != nullptr) a.predictions[c] = lesson.f;
-  AddDouble(error * error, own, a.totals + kSquaredError);
-  own[2 * kWindow] += Mix(BitsOf(lesson.f) ^ Mix(a.step * a.all_clients + id));
-  own[2 * kWindow + 1] += 1;
+  ScoreClient(a, c, lesson.f, lesson.best, lesson.unit, own);
   const U64 blocks = chosen.end - chosen.first;
   own[2 * kWindow + 2] += blocks;
   if (blocks > a.totals[kMostBlocks]) RaiseTo(a.totals + kMostBlocks, blocks);
@@ -156,21 +176,14 @@ CROWDED_KERNEL(LearnLabels) {
     if (c < a.count) {
       const bool present = a.present == nullptr || a.present[c] != 0;
       if (present) LearnClient(a, c, own);
-      if (!present && a.predictions != nullptr) a.predictions[c] = DoubleOf(0x7ff8000000000000ULL);
-      if (!present && kAdaHedge) WriteMix(a, c, {0, 0, 1});
-      AddDouble(a.loss[a.offset + c] - a.best[a.offset + c], own + kWindow, a.totals + kRegret);
+      EndLesson(a, c, present, own);
     }
     UNROLL
     for (U32 w = 0; w < kOwnTotals; ++w) table[w * kThreads + t] = own[w];
   }
   SUM_OVER_BLOCK(table, kOwnTotals);
   THREADS(t) {
-    if (t < kOwnTotals) {
-      const U32 word = t < kWindow       ? kSquaredError + kWindowStart + t
-                       : t < 2 * kWindow ? kRegret + kWindowStart + t - kWindow
-                                         : kFingerprint + t - 2 * kWindow;
-      AddTo(a.totals + word, table[t * kThreads]);
-    }
+    if (t < kOwnTotals) AddTo(a.totals + WordOf(t, kBlocksSent), table[t * kThreads]);
   }
 }
 
