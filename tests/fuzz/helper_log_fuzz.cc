@@ -18,7 +18,7 @@ namespace {
 using namespace polykern;
 
 HelperContents Read(const std::string& path) {
-  Database database(path, Database::Mode::kRead, "helper's log");
+  Database database(path, Database::Mode::kRead, kHelperLogWords);
   const Snapshot snapshot(database);
   CheckFormat(database, kHelperLogFormat, false);
   return ReadHelperContents(database);
@@ -36,7 +36,8 @@ std::vector<std::uint8_t> GoodLog() {
         "INSERT INTO state VALUES(0, '0123456789abcdef', 1, 3, 0, 60, 960);"
         "INSERT INTO client VALUES('a', 0, 1), ('a', 4, 3), ('b', 4, 2);"
         "INSERT INTO mask_key VALUES('a', x'0102'), ('b', x'');"
-        "INSERT INTO noise VALUES(0, 4607182418800017408, 4607182418800017408, 64, 1, 3, 64, 1)");
+        "INSERT INTO noise VALUES(0, 4607182418800017408, 4517329193108106637, 64, 1, 3, 64, "
+        "4535124824762089472)");
     const std::vector<std::uint64_t> numbers = {1, 2, UINT64_MAX};
     const auto bytes = std::as_bytes(std::span(numbers));
     const auto sum = Sha256(bytes);

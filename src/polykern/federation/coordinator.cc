@@ -69,11 +69,12 @@ void Coordinator::Check(const Updates& updates) const {
   CheckUpdates(algorithm_.shape(), updates, limit_);
   // A helper would take it for a sign that its log was restored.
   if (updates.releases > std::max(broadcast().releases, most_releases_)) {
-    throw BrokenRule(Rule::kSums, "an update counts " + std::to_string(updates.releases) +
-                                      " releases, but there were " +
-                                      std::to_string(broadcast().releases) +
-                                      ": the client is wrong, or the server's store and the "
-                                      "helper's log were both restored from backups");
+    throw BrokenRule(Rule::kSums,
+                     "an update counts " + std::to_string(updates.releases) +
+                         " releases, but there were " + std::to_string(broadcast().releases) +
+                         ": the client is wrong, or the server's store and the "
+                         "helper's log were both restored from backups; then a new epoch "
+                         "is needed, with noise a new store");
   }
   const bool must_be_masked = masked_ && !updates.blocks.empty();
   if (updates.nonces.size() != (must_be_masked ? updates.size() : 0)) {

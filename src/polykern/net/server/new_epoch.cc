@@ -23,8 +23,7 @@ std::uint64_t BeginEpoch(Store& store) {
   if (federation.options.epsilon > 0) {
     throw Error(
         "noise is planned over all releases of a federation, so its epoch does not end: start with "
-        "a "
-        "new store");
+        "a new store");
   }
   const auto algorithm = MakeAlgorithm(federation, contents.clients.size());
   const std::unique_ptr<Server> server = algorithm->NewServer();
