@@ -179,3 +179,18 @@ def test_tests_are_as_long_as_they_must_be():
            if tests[folder] < 0.6 * others[folder]}
     assert not low, low
     assert sum(tests.values()) >= 0.8 * sum(others.values())
+
+
+def spelt_for_a_shell(code):
+    """Statements that spell an option for a shell, though they name no command that is typed there."""
+    command = r"polykern (pki|run|data|store|client|serve|join|helper)\b|[Cc]ommand"
+    return [" ".join(statement.split())[-120:] for statement in re.split(r"[;{}]\n", re.sub(r'"\s*\n\s*"', "", code))
+            if "ShellSpelling(" in statement and not re.search(command, statement)]
+
+
+def test_libraries_spell_options_for_a_shell_in_commands_alone():
+    """Elsewhere an option is named by its key (OptionName), and who shows the text spells it: Python has no dashes."""
+    assert spelt_for_a_shell('Error("add " + ShellSpelling("dir"));\n') and not spelt_for_a_shell('Error("polykern pki x " + ShellSpelling("dir"));\n')
+    bad = [f"{path.relative_to(SOURCES)}: {text}" for folder in FOLDERS if folder != "core" for path in sources(folder)
+           if not is_test(path) for text in spelt_for_a_shell(path.read_text())]
+    assert not bad, "\n".join(bad)

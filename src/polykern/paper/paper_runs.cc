@@ -173,9 +173,9 @@ void PaperRuns::RunOne(Job& job, Progress& progress) {
 std::string PaperRuns::Command(const Job& job) const {
   const Row& row = job.run.row;
   const AlgorithmOptions& o = row.options;
-  std::string text = "polykern run";
+  std::string command = "polykern run";
   const auto add = [&](const char* key, const std::string& value) {
-    text += " " + ShellSpelling(key, value);
+    command += " " + ShellSpelling(key, value);
   };
   add("data", job.data->recipe->name);
   add("data_dir", ShellWord(data_dir_));
@@ -189,7 +189,7 @@ std::string PaperRuns::Command(const Job& job) const {
   add("weights", job.run.carried ? "carried" : "reset");
   add("repetitions", std::to_string(options_.repetitions));
   add("seed", std::to_string(options_.seed));
-  return text;
+  return command;
 }
 
 PaperRun PaperRuns::Of(const PaperData& data, const WantedRun& wanted) const {

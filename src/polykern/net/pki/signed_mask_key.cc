@@ -53,8 +53,9 @@ VerifiedMaskKey Verified(const SignedMaskKey& mask_key, const AdmissionResult& o
 SignedMaskKey SignMaskKey(const ClientIdentity& own) {
   const std::string name = ReadCertificate(own.certificate, "the certificate").name;
   if (own.mask_key.empty()) {
-    throw Error("'" + name + "' has no mask.key, which masked sums need; make it with: polykern " +
-                "pki issue " + name + " " + ShellSpelling("renew"));
+    throw Error("'" + name +
+                "' has no mask.key, which masked sums need; make it with: polykern pki issue " +
+                name + " " + ShellSpelling("renew"));
   }
   SignedMaskKey signed_key{.certificate = own.certificate,
                            .key = PublicKeyOf(ReadMaskKey(own.mask_key, "mask.key")),
