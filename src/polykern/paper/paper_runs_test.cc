@@ -154,6 +154,7 @@ class PartialDevice final : public FleetDevice {
   void Check(const Algorithm& algorithm) const override {
     if (algorithm.name() != "pof-mkl") throw Error("this has no form on the device");
   }
+  void CheckRoom(const Algorithm&, std::size_t, bool) const override {}
   DeviceFloors MeasureFloors() const override { return {}; }
   std::unique_ptr<FleetData> Load(const Stream&, const ClientRange&,
                                   const Attendance&) const override {
