@@ -66,8 +66,9 @@ BROKEN int cuDeviceGetName(char* text, int size, int device) {
   return 0;
 }
 BROKEN int cuDeviceGetAttribute(int* value, int attribute, int device);
-BROKEN int cuDeviceGetAttribute(int* value, int, int) {
-  *value = 9;
+BROKEN int cuDeviceGetAttribute(int* value, int attribute, int) {
+  constexpr int kMinor = 76;
+  *value = attribute == kMinor ? 0 : 9;  // an sm_90
   return 0;
 }
 BROKEN int cuGetErrorString(int result, const char** text);

@@ -14,11 +14,14 @@ def broken(polykern, tmp_path):
     libraries = tmp_path / "libraries"
     libraries.mkdir()
 
-    def run(*command, has_nvrtc=True, **settings):
-        nvrtc = os.environ["POLYKERN_BROKEN_GPU" if has_nvrtc else "POLYKERN_POWER_LOSS_LIBRARY"]  # which has nothing of it
-        for name in ("libcuda.so.1", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"):
+    def run(*command, nvrtc_is=os.environ["POLYKERN_BROKEN_GPU"], **settings):
+        # This machine's NVRTC, if none is given, looks for a libcuda.so.1 as well, and would crash in this one.
+        links = {"libcuda.so.1" if nvrtc_is else "libcuda.so": os.environ["POLYKERN_BROKEN_GPU"]}
+        if nvrtc_is:
+            links.update({name: nvrtc_is for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")})
+        for name, library in links.items():
             (libraries / name).unlink(missing_ok=True)
-            (libraries / name).symlink_to(os.environ["POLYKERN_BROKEN_GPU"] if "cuda" in name else nvrtc)
+            (libraries / name).symlink_to(library)
         env = {"LD_LIBRARY_PATH": str(libraries), "XDG_CACHE_HOME": str(tmp_path / "cache")}
         env.update({f"POLYKERN_BROKEN_{name.upper()}": str(value) for name, value in settings.items()})
         return polykern(*command, env=env)
@@ -38,7 +41,8 @@ def test_a_driver_that_is_too_old_is_told_with_its_version(broken):
 
 
 def test_a_driver_without_nvrtc_is_told_what_is_missing(broken):
-    assert said(broken(*RUN, has_nvrtc=False)) == (
+    another = os.environ["POLYKERN_POWER_LOSS_LIBRARY"]  # which has nothing of it
+    assert said(broken(*RUN, nvrtc_is=another)) == (
         "polykern: no NVRTC (libnvrtc.so of CUDA 12 or later) is found, which compiles for the GPU: install it, name its "
         "folder in LD_LIBRARY_PATH, or choose --device cpu\n")
 
@@ -80,6 +84,19 @@ def test_more_clients_than_sums_hold_are_told_before_memory_is_taken(broken, dev
 def test_what_nvrtc_says_is_never_kept_as_code(broken, tmp_path):
     for _ in range(2):
         assert said(broken(*RUN)) == (
-            "polykern: NVRTC cannot compile for sm_99 (error 0: there is a log, and no code): install one that knows this "
+            "polykern: NVRTC cannot compile for sm_90 (error 0: there is a log, and no code): install one that knows this "
             "GPU, or choose --device cpu\n")
     assert not list((tmp_path / "cache").rglob("*.cubin"))
+
+
+@pytest.mark.parametrize("options", [
+    ["-a", "pof-mkl", "-M", "25"], ["-a", "pof-adagrad", "-M", "51"], ["-a", "vm-kofl", "--loss", "huber"],
+    ["-a", "pof-gram", "--experts", "federated"],
+])
+def test_nvrtc_takes_the_kernels(broken, tmp_path, options):
+    done = broken("run", *SMALL, *options, "--device", "gpu", driver=99000, nvrtc_is=None)
+    if "no NVRTC" in done.err:
+        pytest.skip("this machine has no NVRTC")
+    assert "NVRTC" not in done.err, done.err
+    kept = list((tmp_path / "cache/polykern/kernels").glob("*.cubin"))
+    assert kept and all(b"PredictKernels" in one.read_bytes() for one in kept)
