@@ -291,10 +291,10 @@ TEST(AFakeDatabase, IsHeardWhenOthersSpeak) {
 
 TEST(AUrlOfADatabase, ThatMeansNothingIsRefusedWithoutItsPassword) {
   for (const std::string place :
-       {"//u:hunter2@[bad/db", "//u:hunter2@host:99999/db", "//u:hunter2@host:port/db",
-        "//u:hunter2@/db?nonsense=1", "//u:hunter2@/db?host=%zz",
-        "//u:hunter2@/db?connect_timeout=x", "///?host=/nowhere&password=hunter2",
-        "//u:hunter2@127.0.0.1:1/db?connect_timeout=2"}) {
+       {"//u:hunter2@[bad/db", "//u:hunter2%zz@host/db", "///?password=hunter2%zz",
+        "//u:hunter2@host:99999/db", "//u:hunter2@host:port/db", "//u:hunter2@/db?nonsense=1",
+        "//u:hunter2@/db?host=%zz", "//u:hunter2@/db?connect_timeout=x",
+        "///?host=/nowhere&password=hunter2", "//u:hunter2@127.0.0.1:1/db?connect_timeout=2"}) {
     EXPECT_THAT(WordsOf<DatabaseAway>([&] { Connection connection(place); }),
                 StartsWith("postgresql: no connection ("))
         << place;

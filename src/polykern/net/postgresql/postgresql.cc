@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <vector>
@@ -29,12 +30,11 @@ PGconn* Connect(const std::string& url, std::chrono::milliseconds patience) {
   return PQconnectdbParams(keys.data(), values.data(), kNameIsUrl);
 }
 
-/// libpq quotes a URL that it cannot read, and the password in it.
-std::string WithoutUrl(std::string words, const std::string& place) {
-  const std::string quoted = ": \"postgresql:" + place + '"';
-  if (const std::size_t at = words.find(quoted); at != std::string::npos) {
-    words.erase(at, quoted.size());
-  }
+/// Where libpq cannot read a URL it quotes it, or a part of it, and that may be the password.
+std::string WithoutQuotes(std::string words, const std::string& url) {
+  PQconninfoOption* const read = PQconninfoParse(url.c_str(), nullptr);
+  PQconninfoFree(read);
+  if (read == nullptr) words.resize(std::min(words.size(), words.find(": \"")));
   return words;
 }
 
@@ -43,7 +43,8 @@ std::string WithoutUrl(std::string words, const std::string& place) {
 Connection::Connection(const std::string& place, std::chrono::milliseconds patience)
     : handle_(Connect("postgresql:" + place, patience), &PQfinish), patience_(patience) {
   if (PQstatus(handle_.get()) != CONNECTION_OK) {
-    throw DatabaseAway("postgresql: no connection (" + WithoutUrl(Words(), place) +
+    throw DatabaseAway("postgresql: no connection (" +
+                       WithoutQuotes(Words(), "postgresql:" + place) +
                        "); check the URL, and that the database runs and accepts this user");
   }
   name_ = std::string("postgresql://") + PQhost(handle_.get()) + ":" + PQport(handle_.get()) + "/" +
