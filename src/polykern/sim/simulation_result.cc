@@ -181,7 +181,10 @@ void Simulation::Load(std::span<const double> saved) {
   constexpr std::size_t kHead = 9;
   const auto fail = [] { throw Error("a saved simulation does not fit: it has other settings"); };
   if (saved.size() < kHead) fail();
-  const auto whole = [&](std::size_t i) { return static_cast<std::uint64_t>(saved[i]); };
+  const auto whole = [&](std::size_t i) {
+    if (!(saved[i] >= 0 && saved[i] < 0x1p64)) fail();
+    return static_cast<std::uint64_t>(saved[i]);
+  };
   const std::uint64_t step = whole(0);
   const std::uint64_t noise = whole(8);
   if (step > saved.size() || noise > (noise_ ? saved.size() : 0)) fail();
