@@ -68,7 +68,8 @@ void Join(JoinOptions& o) {
     Complete(o);
     if (!o.renew.empty()) {
       renewal.emplace(o.renew, o.agent.link.certificates, [](const std::string& line) {
-        std::cerr << "polykern: " + Printable(Error(line).Spelled(ShellSpelling)) + "\n" << std::flush;
+        std::cerr << "polykern: " + Printable(Error(line).Spelled(ShellSpelling)) + "\n"
+                  << std::flush;
       });
     }
     broker = OpenBroker(o);

@@ -129,15 +129,14 @@ CLI::App& AddServeOptions(CLI::App& program, const std::shared_ptr<ServeOptions>
                         "The only clients, numbered in this order, or @FILE with one on a line "
                         "(default: all that have a certificate)")
             ->delimiter(','));
-  group(
-      "Rounds",
-      serve.add_option_function<std::string>(
-          "--quorum",
-          [o](const std::string& t) {
-            o->hosted.rounds.quorum = Configured([&t] { return ParseQuorum(t); });
-          },
-          "Clients that must answer a step: a percentage of those connected, a number, or all that ever "
-          "took part (default: 80%, and at least --least-clients, which is 2 then)"));
+  group("Rounds", serve.add_option_function<std::string>(
+                      "--quorum",
+                      [o](const std::string& t) {
+                        o->hosted.rounds.quorum = Configured([&t] { return ParseQuorum(t); });
+                      },
+                      "Clients that must answer a step: a percentage of those connected, a number, "
+                      "or all that ever "
+                      "took part (default: 80%, and at least --least-clients, which is 2 then)"));
   group("Rounds", serve
                       .add_option("--deadline", o->deadline,
                                   "Seconds after a step's first update when a quorum ends it")

@@ -128,7 +128,7 @@ class Coordinator {
   std::vector<std::uint64_t> answered_;  // per client: 1 + the last step it answered
   bool takes_late_ = false;
   std::uint64_t most_releases_ = 0;  // that clients may know of
-  float limit_;  // of numbers in updates
+  float limit_;                      // of numbers in updates
   bool masked_ = false;
   bool caller_opens_ = false;
 };

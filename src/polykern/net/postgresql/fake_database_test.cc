@@ -178,9 +178,10 @@ TEST(AFakeDatabase, ThatHangsUpOrSpeaksSomethingElseIsNoConnection) {
         std::string("SSH-2.0-OpenSSH_9.2\r\n"), Greeting().substr(0, 12),
         Failed("28P01", "password authentication failed\nfor a reason"), std::string(99, '\xff')}) {
     const FakeDatabase database(greeting, {}, Then::kHangUp);
-    EXPECT_THAT(WordsOf<DatabaseAway>([&] { Connection(database.place()); }),
-                AllOf(StartsWith("postgresql: no connection ("),
-                      EndsWith("); check the URL, and that the database runs and lets you in")))
+    EXPECT_THAT(
+        WordsOf<DatabaseAway>([&] { Connection(database.place()); }),
+        AllOf(StartsWith("postgresql: no connection ("),
+              EndsWith("); check the URL, and that the database runs and accepts this user")))
         << greeting;
   }
 }
