@@ -101,6 +101,9 @@ def test_an_agent_whose_loop_stands_still_is_not_called_alive(federation, manage
     ("serve --dimension 1 --target-range none --clients a/b", "--clients: \"a/b\" is not a client's name"),
     ("helper --clients a,b --least-clients 3", "--least-clients 3 is more than the number of clients"),
     ("join --insecure --name a --server here:x", "--server here:x: not of the form HOST:PORT"),
+    ("join --insecure --name a --input tcp://here", "--input tcp://here: not of the form tcp://HOST:PORT"),
+    ("join --insecure --name a --output mqtt://here", "--output mqtt://here..: not of the form mqtt://"),
+    ("serve --dimension 1 --target-range none --insecure -a best", "unknown algorithm 'best'; --algorithm is one of: pof-mkl, "),
     ("join --insecure --name a --coverage 1", "--coverage is 1; it must lie between 0 and 1"),
     ("join --insecure --name a --renew here", "--renew has no effect with --insecure"),
 ])

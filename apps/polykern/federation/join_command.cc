@@ -34,7 +34,17 @@ std::string CertificatesOfService() {
   return CredentialsFolder();
 }
 
+void CheckTopic(const std::string& key, const std::string& what) {
+  try {
+    if (IsMqtt(what)) ParseMqtt(what);
+  } catch (const Error& error) {
+    throw Error(OptionName(key) + " " + error.marked());
+  }
+}
+
 void Complete(JoinOptions& o) {
+  CheckTopic("input", o.input);
+  CheckTopic("output", o.output.output);
   if (o.agent.coverage) CheckCoverage(*o.agent.coverage);
   o.output.intervals = o.agent.coverage.has_value();
   LinkOptions& link = o.agent.link;

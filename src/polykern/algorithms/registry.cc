@@ -299,7 +299,8 @@ const Entry& Find(std::string_view name) {
   for (const Entry& entry : kEntries) {
     if (entry.traits.name == name) return entry;
   }
-  throw Error("unknown algorithm '" + std::string(name) + "'; there are: " + Joined(kNames));
+  throw Error("unknown algorithm '" + std::string(name) + "'; " + OptionName("algorithm") +
+              " is one of: " + Joined(kNames));
 }
 
 std::size_t LocalMemory(const Entry& entry, const AlgorithmOptions& options) {

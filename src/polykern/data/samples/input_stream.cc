@@ -23,7 +23,7 @@ int ConnectTo(const std::string& what, const std::string& address) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (colon == std::string::npos || host.empty() || colon + 1 == address.size()) {
-    throw Error(what + ": not of the form tcp://HOST:PORT");
+    throw Error(OptionName("input", what) + ": not of the form tcp://HOST:PORT");
   }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};

@@ -146,7 +146,7 @@ TEST(AnInput, ThatCannotBeOpenedSaysWhy) {
               HasSubstr(": is a folder; name a file with samples"));
   for (const char* what : {"tcp://", "tcp://host", "tcp://:7", "tcp://host:"}) {
     EXPECT_EQ(MessageOf([&] { OpenInput(what); }),
-              std::string(what) + ": not of the form tcp://HOST:PORT");
+              "input=" + std::string(what) + ": not of the form tcp://HOST:PORT");
   }
   std::string gone;
   {

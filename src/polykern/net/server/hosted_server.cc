@@ -35,7 +35,7 @@ std::string WhyAlone(const HostedServerOptions& options) {
   }
   if (federation.learn_ranges > 0) return "there is one front end until ranges are learnt";
   if (federation.options.masking == Masking::kPairwise) {
-    return "federations with " + OptionName("masking", "pairwise") + " have one front end";
+    return "federations with pairwise masks have one front end";
   }
   return {};
 }
