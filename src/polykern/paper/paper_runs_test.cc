@@ -151,6 +151,7 @@ TEST_F(PaperRunsOfNaval, AreTheSameOnSeveralRanks) {
 class PartialDevice final : public FleetDevice {
  public:
   std::string name() const override { return "partial"; }
+  std::string id() const override { return "partial-0"; }
   void Check(const Algorithm& algorithm) const override {
     if (algorithm.name() != "pof-mkl") throw Error("this has no form on the device");
   }
