@@ -96,7 +96,7 @@ def test_an_agent_whose_loop_stands_still_is_not_called_alive(federation, manage
     ("serve --columns a --range a=3", "--range 'a=3' is not of the form COLUMN=LOW:HIGH"),
     ("serve --dimension 1 --quorum some", "--quorum 'some'"),
     ("serve --dimension 1 --target-range 3", "--target-range '3' is neither of the form LOW:HIGH nor none"),
-    ("serve --dimension 1 --target-range none --insecure --retry-earliest 9 --retry-latest 1", "--retry-latest must not lie before"),
+    ("serve --dimension 1 --target-range none --insecure --retry-earliest 9 --retry-latest 1", "--retry-latest must not be less than --retry-earliest"),
     ("serve --dimension 1 --target-range none --insecure --listen here", "--listen here: not of the form HOST:PORT"),
     ("serve --dimension 1 --target-range none --clients a/b", "--clients: \"a/b\" is not a client's name"),
     ("helper --clients a,b --least-clients 3", "--least-clients 3 is more than the number of clients"),

@@ -63,7 +63,7 @@ bool LoadNvrtc(std::initializer_list<const char*> names, Nvrtc& found) {
          Find(library, "nvrtcDestroyProgram", found.destroy);
 }
 
-/// What it says in its first line; the code is made for nobody then.
+/// Throws Error with the first line of the compiler's log.
 [[noreturn]] void ThrowCannotCompile(const Nvrtc& nvrtc, Nvrtc::Program program, int result,
                                      const std::string& architecture) {
   std::size_t size = 0;

@@ -52,7 +52,7 @@ void Keep(const std::string& path, const std::string& code) {
   const std::string text = HexOf(code) + code;
   const WriteOptions options = {.durable = false, .many_writers = true, .make_folder = true};
   if (!TryReplaceFile(path, text, options)) return;
-  // Only an empty folder of this name can be in the way, and nobody misses it.
+  // Only an empty folder of this name can be in the way, which may be removed.
   if (std::error_code none; std::filesystem::remove(path, none)) {
     static_cast<void>(TryReplaceFile(path, text, options));
   }

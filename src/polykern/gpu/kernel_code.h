@@ -23,10 +23,10 @@ struct KernelCompiler {
 using KernelLoader = std::function<std::shared_ptr<const Program>(const std::string& code)>;
 
 /// A source for an architecture, from code that was kept in the user's cache folder
-/// (polykern/kernels in XDG_CACHE_HOME or ~/.cache), or newly compiled, and then kept. That it
-/// cannot be kept is nobody's mistake. Code that was damaged, or that the device does not take, is
-/// compiled anew. Threads and processes may call it at the same time. Throws Error if the device
-/// does not take new code either.
+/// (polykern/kernels in XDG_CACHE_HOME or ~/.cache), or newly compiled, and then kept. Code
+/// that cannot be kept is used all the same; code that was damaged, or that the device does not
+/// take, is compiled again. Threads and processes may call it at the same time. Throws Error if the
+/// device does not take new code either.
 std::shared_ptr<const Program> LoadKernels(const std::string& source,
                                            const std::string& architecture,
                                            const KernelCompiler& compiler,

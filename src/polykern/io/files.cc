@@ -47,7 +47,7 @@ std::error_code Fill(const Descriptor& file, std::string_view text, const WriteO
 }
 
 /// Where the system has no such thing, or does not let this user, a power cut could undo a new name
-/// in it, and nobody can help that.
+/// in it.
 std::error_code TrySyncFolder(const std::string& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.open() && fsync(folder.number()) == 0) return {};

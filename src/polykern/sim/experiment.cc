@@ -333,7 +333,7 @@ std::vector<RowResult> RunExperiment(const Stream& stream, const std::vector<Row
     throw DeviceFailure(std::string(failure.what()) +
                         (host.data.empty()
                              ? "; nothing is kept, as there is no folder for results"
-                             : "; finished repetitions are kept, start again to go on from them"));
+                             : "; finished repetitions are kept; start again to resume"));
   }
 }
 

@@ -28,9 +28,9 @@ struct GramServerRule {
 /// CheckUpdates.
 void CheckGramSums(const GramGrid& grid, std::uint64_t most_samples, const Updates& updates);
 
-/// What is wrong with a sum over clients, by the same rules, which hold for it as well, when nobody
-/// could check its messages one by one; null: nothing. Whether its matrix can be says
-/// CanBeProducts.
+/// What is wrong with a sum over clients, by the same rules, which hold for it as well, for when
+/// its messages could not be checked one by one; null: nothing. CanBeProducts tells whether its
+/// matrix can be.
 const char* FaultOfSum(const GramGrid& grid, const Release& release);
 
 /// Can some samples have these A and b (gram_grid.h), and this sum of y^2? Then [A b; b' sum y^2]

@@ -199,7 +199,7 @@ bool AgentRounds::BeginEpoch(const Welcome& welcome) {
   known = told;
   if (model_ != nullptr) {
     auto next = std::make_shared<Broadcast>(*model_);
-    next->releases = 0;  // they are counted anew
+    next->releases = 0;  // they are counted from 0 again
     model_ = std::move(next);
   }
   state_.configuration = welcome.configuration;

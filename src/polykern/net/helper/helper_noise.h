@@ -10,11 +10,11 @@
 namespace polykern {
 
 /// A helper's noise for one answer. In memory alone: noise whose answer is not in the log has not
-/// left, and is drawn anew. One thread at a time.
+/// left, and is drawn again. One thread at a time.
 class HelperNoise {
  public:
-  /// Draws it, from the system's generator. For how long says something of the noise: nobody who
-  /// must not know may be able to time it. Throws Error if no noise is large enough for the terms.
+  /// Draws it, from the system's generator. The time this takes reveals something of the noise, so
+  /// keep it from those who must not know. Throws Error if no noise is large enough for the terms.
   explicit HelperNoise(const NoiseTerms& terms);
   ~HelperNoise();
   HelperNoise(const HelperNoise&) = delete;

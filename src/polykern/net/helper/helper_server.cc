@@ -253,8 +253,8 @@ class HelperServer::Impl final : public HelperCall::Owner {
     }
   }
 
-  /// How long it takes to draw noise says something of the noise. So it is drawn before anybody
-  /// asks, on a thread of its own, and is there after a time that does not depend on it.
+  /// How long it takes to draw noise reveals something of the noise. So it is drawn before a
+  /// request, on a thread of its own, and is there after a time that does not depend on it.
   void PrepareSoon(const NoiseTerms& noise) {
     if (!noise.noisy() || drawing_.valid() || ledger_->HasNoise(noise)) return;
     drawing_ =

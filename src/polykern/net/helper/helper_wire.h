@@ -56,7 +56,7 @@ struct HelperAnswer {
 using ToHelper = std::variant<HelperHello, HelperQuestion, HelperKeys>;
 using FromHelper = std::variant<HelperWelcome, HelperAnswer>;
 
-/// Is it a promise of noise that a message may make? Whoever made it.
+/// Is it a promise of noise that a message may make, of a server or a helper?
 bool CanBeTerms(const NoiseTerms& terms);
 
 std::string Encode(const HelperHello& hello);

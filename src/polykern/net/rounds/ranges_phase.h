@@ -11,7 +11,7 @@
 namespace polykern {
 
 /// What rounds do before the first step where ranges are learnt: when those of a quorum are here,
-/// they take their place in the store's configuration, and everybody is welcomed once more.
+/// they take their place in the store's configuration, and every client is welcomed once more.
 class RangesPhase {
  public:
   /// It is over at once if the store has ranges. Throws Error if the options do not say whose

@@ -45,7 +45,7 @@ class ReleaseOpener {
   virtual OpenerStatus status() const { return {}; }
 
   /// How many releases of this epoch another process has settled, which may be more than this
-  /// server knows of, if its store was restored. 0: nobody says so.
+  /// server knows of, if its store was restored. 0: not known.
   virtual std::uint64_t settled() const { return 0; }
 
   /// What it must know of the releases so far to open the next one, as part of the server's state;

@@ -25,8 +25,8 @@ class HttpServer {
   /// it is plain. Throws Error, with the option's name, if that cannot be listened on.
   HttpServer(const std::string& option, const std::string& listen, const TlsContext& tls,
              HttpHandler handle);
-  /// On a socket in the file system, plain, for this user alone; a socket that already exists is
-  /// nobody's any more. Throws Error.
+  /// On a socket in the file system, plain, for this user alone; it replaces a socket that
+  /// already exists. Throws Error.
   HttpServer(const std::string& path, HttpHandler handle);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

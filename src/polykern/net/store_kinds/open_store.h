@@ -39,7 +39,7 @@ std::uint64_t BackupStore(const std::string& url, const std::string& file);
 /// how many steps it has.
 std::uint64_t RestoreStore(const std::string& file, const std::string& url);
 
-/// The path of the file that the store is; none: it is no file.
+/// The path of the file that the store is; none if it is not a file.
 std::optional<std::string> StoreFile(const std::string& url);
 /// Where several servers may share it (PostgresqlFrontOptions::place); none: it has one server.
 std::optional<std::string> FrontPlace(const std::string& url);

@@ -62,7 +62,7 @@ TEST(AStoresUrl, SaysWhatCanBeDoneWithItsKind) {
 TEST(AStoresUrl, OfAKindWithoutCopiesSaysWhatToDoInstead) {
   const TestFolder folder;
   for (const auto& [url, says] :
-       {std::pair{"memory:", "there is no store here; name a file"},
+       {std::pair{"memory:", "one in memory ends with its server; name a file"},
         std::pair{"postgresql://h/d", "backed up and restored with its own tools"}}) {
     EXPECT_THAT(MessageOf([&] { BackupStore(url, folder.At("copy")); }), HasSubstr(says));
     EXPECT_THAT(MessageOf([&] { RestoreStore(folder.At("copy"), url); }), HasSubstr(says));

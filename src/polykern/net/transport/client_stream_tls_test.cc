@@ -109,7 +109,8 @@ TEST_F(AClientStreamWithTls, SendsNothingToAServerThatIsJudgedBad) {
 TEST_F(AClientStreamWithTls, SaysThatAServerMayHaveNone) {
   Begin();
   acceptor_.accept().close();
-  EXPECT_THAT(notebook_.WaitForEnd().reason, HasSubstr("; is it a polykern server, and not "));
+  EXPECT_THAT(notebook_.WaitForEnd().reason,
+              HasSubstr("; is it a polykern server, started without "));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace polykern {
 
-/// An address is not to be had now.
+/// An address is not available now.
 class CannotListen : public Error {
  public:
   using Error::Error;
