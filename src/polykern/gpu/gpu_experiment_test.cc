@@ -261,9 +261,9 @@ TEST(LostGpu, EndsTheExperimentAndKeepsWhatWasFinished) {
     run(lost.get(), first);
     FAIL();
   } catch (const DeviceFailure& failure) {
-    EXPECT_STREQ(failure.what(),
-                 "the GPU has fallen off the bus; finished repetitions are kept, start again to go "
-                 "on from them");
+    EXPECT_STREQ(
+        failure.what(),
+        "the GPU has fallen off the bus; finished repetitions are kept; start again to resume");
   }
   Progress second;  // the CPU continues where the GPU was lost
   const auto results = run(nullptr, second);
