@@ -59,6 +59,9 @@ struct Release {
   std::vector<double> estimate = {};
   double deviation = 0;
   std::string refusal = {};  ///< why it may not be seen; empty: `sums` may be seen
+  /// Refused because the number belongs to a release that this server has lost: this one does not
+  /// count, and the next one has the same number.
+  bool number_taken = false;
 };
 
 /// The server half: owns the model. One thread at a time.

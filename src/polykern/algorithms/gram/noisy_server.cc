@@ -118,6 +118,7 @@ class NoisyGramServer final : public Server {
   }
 
   void Use(const Release& release) {
+    if (release.number_taken) --broadcast_.releases;
     if (!release.refusal.empty()) return Discard(release, release.refusal);
     if (release.estimate.size() != grid_.NumbersOf(0)) {
       throw Error("sums without noise were to be released at step " +

@@ -145,6 +145,21 @@ TEST_F(NoisyServer, LeavesTheModelAsItIsIfAReleaseIsRefused) {
   EXPECT_THAT(server->discarded()[0], HasSubstr("too few clients"));
 }
 
+TEST_F(NoisyServer, DoesNotCountAReleaseWhoseNumberIsTaken) {
+  const auto server = NewServer();
+  Step(*server);
+  for (int i = 0; i < 3; ++i) {  // a server whose store was restored can ask as often as it likes
+    Commit(*server, 5);
+    ASSERT_THAT(server->releases(), SizeIs(1));
+    EXPECT_EQ(server->releases()[0].number, 1U);
+    server->releases()[0].refusal = "it is another's";
+    server->releases()[0].number_taken = true;
+    server->Open();
+    ASSERT_THAT(server->discarded(), SizeIs(1));
+    EXPECT_EQ(server->broadcast().releases, 1U);
+  }
+}
+
 TEST_F(NoisyServer, LearnsNothingMoreFromSumsThatNoSamplesHave) {
   const auto server = NewServer();
   Step(*server);

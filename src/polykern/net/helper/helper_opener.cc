@@ -66,7 +66,8 @@ void HelperOpener::AddKey(const std::string& client, const std::string& mask_key
 
 std::string HelperOpener::Open(Release& release, std::span<const std::string> clients) {
   release.refusal = Forgotten(release, false);
-  if (!release.refusal.empty()) return {};
+  release.number_taken = !release.refusal.empty();
+  if (release.number_taken) return {};
   ReleaseRequest request{.federation = options_.federation,
                          .epoch = options_.epoch,
                          .number = release.number,
@@ -86,7 +87,8 @@ std::string HelperOpener::Open(Release& release, std::span<const std::string> cl
   }
   if (reply.kind == HelperReply::Kind::kRefused) {
     release.refusal = Forgotten(release, true);
-    if (release.refusal.empty()) release.refusal = "the helper refuses: " + reply.reason;
+    release.number_taken = !release.refusal.empty();
+    if (!release.number_taken) release.refusal = "the helper refuses: " + reply.reason;
   } else if (noisy_) {
     AddNoisy(reply.streams, release);
   } else {

@@ -66,6 +66,7 @@ class AnOpener : public AHelper {
     EXPECT_THAT(opened.refusal, HasSubstr("the server's store was restored from a backup: " + why));
     EXPECT_THAT(opened.refusal, HasSubstr("put back the store from before"));
     EXPECT_THAT(opened.estimate, IsEmpty());
+    EXPECT_TRUE(opened.number_taken);
     EXPECT_EQ(opener->status().trouble, opened.refusal);
     EXPECT_EQ(helper->counts().answered, answered);
   }
