@@ -8,7 +8,7 @@
 #include "polykern/core/error.h"
 #include "polykern/io/checksum.h"
 #include "polykern/net/helper/helper_log_internal.h"
-#include "polykern/net/helper/helper_wire.h"
+#include "polykern/net/helper/release_limits.h"
 
 namespace polykern {
 namespace {

@@ -1,15 +1,14 @@
 #include "polykern/net/helper/helper_wire.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <utility>
 
 #include "polykern/core/error.h"
+#include "polykern/net/helper/release_limits.h"
 #include "polykern/net/mask_key_wire.h"
 #include "polykern/net/parse_message.h"
 #include "polykern/net/pki/certificates.h"
-#include "polykern/privacy/release_weights.h"
 #include "polykern/v1/helper.pb.h"
 
 namespace polykern {
@@ -17,11 +16,8 @@ namespace {
 
 constexpr std::size_t kLongestText = 1000;  // that is shown to people
 constexpr std::size_t kLongestFederation = 64;
-constexpr std::uint32_t kMostKinds = 65536;       // of sums
-constexpr std::uint64_t kMostNumbers = 1U << 22;  // in a release
 constexpr std::uint64_t kMostCount = 1ULL << 40;  // of samples and unknowns in a message
 constexpr std::uint64_t kMostSteps = 1ULL << 62;
-constexpr double kMostEpsilon = 1e6;
 
 void RequireField(bool good, const char* what) {
   if (!good) throw Error(std::string("received a message with ") + what);
@@ -46,12 +42,8 @@ void PutNoise(const NoiseTerms& noise, v1::NoiseTerms& out) {
   out.set_unit(noise.ring.unit);
 }
 
-bool IsRing(std::uint32_t bits, double unit) {
-  return (bits == 32 || bits == 64) && std::isfinite(unit) && unit > 0;
-}
-
 void CheckRing(std::uint32_t bits, double unit) {
-  RequireField(IsRing(bits, unit), "an invalid ring");
+  RequireField(CanBeRing(bits, unit), "an invalid ring");
 }
 
 NoiseTerms GetNoise(const v1::NoiseTerms& in) {
@@ -164,17 +156,6 @@ HelperReply GetReply(const v1::HelperAnswer& in) {
 }
 
 }  // namespace
-
-bool CanBeTerms(const NoiseTerms& terms) {
-  const auto within = [](std::uint64_t number, std::uint64_t most) {
-    return number > 0 && number <= most;
-  };
-  return std::isfinite(terms.epsilon) && terms.epsilon > 0 && terms.epsilon <= kMostEpsilon &&
-         terms.delta > 0 && terms.delta < 1 &&
-         within(terms.releases, ReleaseWeights::kMostReleases) &&
-         within(terms.samples_per_event, kMostKinds) && within(terms.numbers, kMostNumbers) &&
-         IsRing(terms.ring.bits, terms.ring.unit);
-}
 
 std::string Encode(const HelperHello& hello) {
   v1::ToHelper message;

@@ -56,9 +56,6 @@ struct HelperAnswer {
 using ToHelper = std::variant<HelperHello, HelperQuestion, HelperKeys>;
 using FromHelper = std::variant<HelperWelcome, HelperAnswer>;
 
-/// Is it a promise of noise that a message may make, of a server or a helper?
-bool CanBeTerms(const NoiseTerms& terms);
-
 std::string Encode(const HelperHello& hello);
 std::string Encode(const HelperQuestion& question);
 std::string Encode(const HelperKeys& keys);
