@@ -1,10 +1,7 @@
-// A store that is not what it was. First byte even: the rest is the whole file. Odd: the rest are
-// changes of a good store, three bytes each: where (16 bits, the low ones first) and the new value.
+// A store that is not what it was.
 
 #include <array>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -39,10 +36,8 @@ std::vector<std::uint8_t> GoodStore() {
     database.Run(("PRAGMA application_id = " + std::to_string(kStoreApplication)).c_str());
     database.Run(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str());
   }
-  std::ifstream in(file.path(), std::ios::binary);
-  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
   if (ReadSqliteStore(file.path()).clients.size() != 3) std::abort();
-  return bytes;
+  return file.Read();
 }
 
 }  // namespace
@@ -50,14 +45,7 @@ std::vector<std::uint8_t> GoodStore() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const MemoryFile file;
   static const std::vector<std::uint8_t> good = GoodStore();
-  if (size == 0) return 0;
-  std::vector<std::uint8_t> bytes(data + 1, data + size);
-  if (data[0] % 2 == 1) {
-    bytes = good;
-    for (std::size_t i = 1; i + 2 < size; i += 3) {
-      bytes[(data[i] + 256U * data[i + 1]) % bytes.size()] = data[i + 2];
-    }
-  }
+  const std::vector<std::uint8_t> bytes = Damaged(good, data, size);
   file.Write(bytes.data(), bytes.size());
   try {
     ReadSqliteStore(file.path());
