@@ -26,13 +26,14 @@ void TableStream::Read(std::size_t step, std::size_t first, std::size_t count,
   block.present.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t row = RowOf(step, first + i);
-    const auto x = block.x.begin() + static_cast<std::ptrdiff_t>(i * d);
+    float* const x = block.x.data() + i * d;
     block.present[i] = row != kAbsent ? 1 : 0;
     if (row == kAbsent) {
       std::fill_n(x, d, 0.0F);
       block.y[i] = 0;
     } else {
-      std::ranges::copy(data_->Row(row), x);
+      // By pointers: g++ 12 copies numbers one at a time between other iterators at -O2.
+      std::copy_n(data_->Row(row).data(), d, x);
       block.y[i] = data_->y[row];
     }
   }
