@@ -25,8 +25,9 @@ def wheels(tmp_path_factory):
         folder = tmp_path_factory.mktemp("wheels")
         modules = os.environ["PYTHONPATH"].split(":")[0]
         subprocess.run([sys.executable, ROOT / "packaging/wheel/make_wheels.py", modules, version, folder], check=True)
-    (one,) = pathlib.Path(folder).glob(f"polykern-{version}-{TAG}-{TAG}-*.whl")
-    (net,) = pathlib.Path(folder).glob(f"polykern_net-{version}-{TAG}-{TAG}-*.whl")
+    folder = pathlib.Path(folder).resolve()  # pip works in the environment
+    (one,) = folder.glob(f"polykern-{version}-{TAG}-{TAG}-*.whl")
+    (net,) = folder.glob(f"polykern_net-{version}-{TAG}-{TAG}-*.whl")
     return one, net
 
 
