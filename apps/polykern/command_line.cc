@@ -23,7 +23,9 @@ std::string LeftOver(const CLI::App& command, const std::vector<std::string>& re
   const auto option =
       std::ranges::find_if(rest, [](const auto& argument) { return argument.starts_with("--"); });
   if (option != rest.end()) {
-    text += SuggestOption(command, option->substr(0, option->find('=')));
+    const std::string name = option->substr(0, option->find('='));
+    text += CommandNames(command).empty() ? SuggestOption(command, name)
+                                          : SuggestCommandWith(command, name);
   }
   return text;
 }
@@ -52,11 +54,11 @@ int RunCommandLine(CLI::App& program, std::vector<std::string> arguments, std::s
   const CLI::App& innermost = chosen.empty() ? program : *chosen.back();
   const std::string inner = CommandNames(innermost);
   const bool ends = chosen.size() == arguments.size();
-  if (!inner.empty() && (ends || !arguments[chosen.size()].starts_with('-'))) {
-    return Refuse(
-        (ends ? "missing command" : "there is no command '" + arguments[chosen.size()] + "'") +
-            "; the commands are: " + inner,
-        command);
+  if (!inner.empty() && ends) return Refuse("missing command; the commands are: " + inner, command);
+  if (!inner.empty() && !arguments[chosen.size()].starts_with('-')) {
+    return Refuse("there is no command '" + arguments[chosen.size()] + "'; " +
+                      SuggestCommand(innermost, arguments[chosen.size()]),
+                  command);
   }
   ExpandedArguments expanded;
   const auto refuse = [](const Error& error) {

@@ -36,6 +36,25 @@ std::string CommandText(const CLI::App& program, const std::vector<const CLI::Ap
   return text;
 }
 
+std::string SuggestCommand(const CLI::App& command, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  const std::string offer = Suggest(wanted, names);
+  return offer.starts_with("did you mean") ? offer : "the commands are: " + CommandNames(command);
+}
+
+std::string SuggestCommandWith(const CLI::App& command, const std::string& option) {
+  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (each->get_option_no_throw(option) != nullptr) {
+      return "; a command comes first, as in: " + command.get_name() + " " + each->get_name() +
+             " " + option;
+    }
+  }
+  return "";
+}
+
 std::string SuggestOption(const CLI::App& command, const std::string& wanted) {
   const std::string dashes = wanted.starts_with("--") ? "--" : "";
   std::vector<std::string> nearest;

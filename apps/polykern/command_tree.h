@@ -22,6 +22,12 @@ bool HasOneCommand(const CLI::App& program);
 /// What is typed: "polykern data get" for {data, get}.
 std::string CommandText(const CLI::App& program, const std::vector<const CLI::App*>& commands);
 
+/// `did you mean "join"?`, or all commands where none is near.
+std::string SuggestCommand(const CLI::App& command, const std::string& wanted);
+
+/// For an option that stands before any command: which command has it. Empty if none has.
+std::string SuggestCommandWith(const CLI::App& command, const std::string& option);
+
 /// `; did you mean "--steps"?`, for an option that the command does not have ("--step", or "step"
 /// as in a TOML file); empty if no option is near.
 std::string SuggestOption(const CLI::App& command, const std::string& wanted);

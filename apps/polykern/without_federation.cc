@@ -8,11 +8,11 @@ namespace polykern {
 void AddFederationCommands(CLI::App& program) {
   for (const std::string name :
        {"serve", "join", "status", "helper", "load", "pki", "client", "store", "predict"}) {
-    auto& command =
-        *program.add_subcommand(name, "Of the real federation: scripts/run " + name + " builds it");
+    auto& command = *program.add_subcommand(
+        name, "Part of the real federation (not built yet: scripts/run " + name + " builds it)");
     command.set_help_flag();  // its options are not known here
     command.allow_extras()->callback([name] {
-      throw Error("this build has the simulator alone; 'scripts/run " + name +
+      throw Error("this build has only the simulator; 'scripts/run " + name +
                   "' builds the real federation too, as 'cmake --preset release' does");
     });
   }

@@ -95,7 +95,7 @@ def test_the_site_of_the_documentation_without_apt(visitor):
 def test_without_sudo(visitor, script):
     visitor.apt("")
     line = visitor.advice(script)
-    assert re.fullmatch("polykern: packages are missing, and there is no sudo; run as root: apt-get install g\\+\\+ cmake .*", line)
+    assert re.fullmatch("polykern: packages are missing, and there is no sudo; run as root: apt-get update && apt-get install --no-install-recommends g\\+\\+ cmake .*", line)
 
 
 @SCRIPTS
@@ -103,7 +103,7 @@ def test_where_sudo_refuses(visitor, script):
     visitor.apt("")
     visitor.program("sudo", 'echo "sudo: 3 incorrect password attempts" >&2; exit 1')
     line = visitor.advice(script)
-    assert re.fullmatch("polykern: packages are missing, and sudo refuses; ask an administrator to run: apt-get install g\\+\\+ cmake .*", line)
+    assert re.fullmatch("polykern: packages are missing, and sudo refuses; ask an administrator to run: apt-get update && apt-get install --no-install-recommends g\\+\\+ cmake .*", line)
     assert "apt-get" not in visitor.ran()
 
 

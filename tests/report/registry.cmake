@@ -6,7 +6,7 @@ set(ENV{npm_config_registry} http://127.0.0.1:9/)  # nothing listens
 set(ENV{npm_config_cache} ${FOLDER}/cache)
 set(ENV{npm_config_fetch_retries} 0)
 polykern_packages(${WEB} ${FOLDER} OFF why)
-if(NOT why MATCHES "^npm could not get its packages \\(ECONNREFUSED\\); [^\n]+$")
+if(NOT why MATCHES "^npm could not download its packages \\(ECONNREFUSED\\); [^\n]+$")
   message(FATAL_ERROR "It says: ${why}")
 endif()
 if(EXISTS ${FOLDER}/installed)

@@ -13,7 +13,7 @@ std::string_view polykern::ReportPage() {
 }
 
 std::string_view polykern::WhyNoPage() {
-  return "npm could not get its packages (ECONNREFUSED); see that it reaches its registry";
+  return "npm could not download its packages (ECONNREFUSED); check the network";
 }
 
 namespace polykern {
@@ -24,10 +24,8 @@ TEST(WithoutPage, SaysInOneLineWhyAndHowToGetReports) {
   EXPECT_FALSE(WriteReport({{"name", "{}"}}, "/nonexistent"));
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(said, '\n'), 1);
-  EXPECT_THAT(
-      said,
-      testing::HasSubstr(
-          "because when this program was built npm could not get its packages (ECONNREFUSED)"));
+  EXPECT_THAT(said, testing::HasSubstr("because when this program was built npm could not download "
+                                       "its packages (ECONNREFUSED)"));
   EXPECT_THAT(said, testing::HasSubstr("scripts/run"));
   EXPECT_FALSE(std::filesystem::exists("/nonexistent"));
 }

@@ -130,7 +130,8 @@ void Show(const Json& status) {
     row(("updates rejected: " + reason).c_str(), count);
   }
   row("connections refused", status.at("refused"));
-  row("labels clipped", status.at("clipped"));
+  // With noise nobody tells: 0 would be no fact.
+  row("labels clipped", status.at("noise").is_null() ? status.at("clipped") : Json());
   ShowReleases(status, row);
   rows.push_back({"bytes in", Bytes(status.at("bytes").at("in").get<double>())});
   rows.push_back({"bytes out", Bytes(status.at("bytes").at("out").get<double>())});

@@ -58,7 +58,7 @@ void CheckIsText(const std::string& path, std::string_view text) {
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
     throw Error(path + ": not a text file (zero byte at offset " + std::to_string(zero) +
-                "); give an unpacked CSV file");
+                "); unpack it, or save it as CSV");
   }
 }
 

@@ -52,6 +52,7 @@ std::vector<std::size_t> FindInputs(const Table& table, const DatasetOptions& op
     const bool other = name == options.target || name == options.site || name == options.client;
     if (!other && !Contains(options.exclude, name)) inputs.push_back(i);
   }
+  if (inputs.empty() && !table.decimal_comma.empty()) throw Error(table.decimal_comma);
   if (inputs.empty()) {
     throw Error(table.paths.front() + ": no input column is left beside the target " +
                 Quoted(options.target) + "; name the inputs, text columns as categorical");

@@ -145,6 +145,12 @@ TEST_F(DatasetTest, NeedsAnInput) {
               HasSubstr("no input column is left beside the target \"no2\""));
 }
 
+TEST_F(DatasetTest, SaysThatAllInputsHaveDecimalCommas) {
+  const std::string european = folder.Write("wind.csv", "speed;power\n1,5;2\n2,5;3\n");
+  EXPECT_THAT(MessageOf([&] { LoadDataset({european}, {.target = "power"}); }),
+              HasSubstr("wind.csv, line 2: \"1,5\" has a decimal comma"));
+}
+
 TEST_F(DatasetTest, NeedsANameForEveryFile) {
   const std::string one = folder.Write("perth.csv", "a,t\n1,2\n3,4\n");
   EXPECT_THAT(MessageOf([&] {

@@ -15,9 +15,10 @@ namespace polykern {
   const bool barred = reason == EACCES || reason == EPERM || reason == EROFS;
   throw Error(path + ": cannot be " + what + " (" + std::generic_category().message(reason) +
               "); " +
-              (full     ? "make room and run the same command again"
-               : barred ? if_barred
-                        : "check the path and the disk"));
+              (full               ? "make room and run the same command again"
+               : barred           ? if_barred
+               : reason == ENOENT ? "check the path: its folder must be there"
+                                  : "check the path and the disk"));
 }
 [[noreturn]] inline void ThrowCannot(const std::string& path, const std::string& what, int reason) {
   ThrowCannot(path, what, reason, "run it as the owner, or name another place");

@@ -140,7 +140,7 @@ TEST(ReplaceFile, SaysWhatToDo) {
     return MessageOf([&] { ReplaceFile(folder.At(name), "12345678901", FileMode::kOpen); });
   };
   EXPECT_THAT(write("no/where"), HasSubstr("no/where: cannot be written (No such file"));
-  EXPECT_THAT(write("no/where"), HasSubstr("check the path and the disk"));
+  EXPECT_THAT(write("no/where"), HasSubstr("check the path: its folder must be there"));
   const FileSizeLimit limit(10);
   EXPECT_THAT(write("a"), HasSubstr("make room and run the same command again"));
 }

@@ -60,6 +60,10 @@ std::vector<std::string> Patience::Next(const AgentStatus& status, Time now) {
                          : "step " + std::to_string(status.step) + " has not ended") +
                     "; the server's log says for whom");
   }
+  if (!status.connected && trouble_.empty() && !told_to_wait_ && now - began_ > kSilence) {
+    told_to_wait_ = true;
+    lines.push_back("waiting: the server has not let this agent in yet; its log may say why");
+  }
   const std::chrono::duration<double> away = now - connected_;
   if (give_up_ > 0 && away.count() > give_up_) {
     std::array<char, 32> seconds{};

@@ -97,6 +97,15 @@ TEST_F(APatientUser, HearsOnceThatAStepTakesLong) {
   EXPECT_THAT(patience.Next(Connected(), At(seconds(60))), IsEmpty());
 }
 
+TEST_F(APatientUser, HearsOnceThatTheServerLetsNobodyIn) {
+  Patience patience(0, began);
+  EXPECT_THAT(patience.Next(Away(""), At(seconds(10))), IsEmpty());
+  EXPECT_THAT(
+      patience.Next(Away(""), At(milliseconds(10'001))),
+      ElementsAre("waiting: the server has not let this agent in yet; its log may say why"));
+  EXPECT_THAT(patience.Next(Away(""), At(seconds(60))), IsEmpty());
+}
+
 TEST_F(APatientUser, GivesUpAfterSoMuchTimeWithoutAConnection) {
   Patience patience(2.5, began);
   EXPECT_THAT(patience.Next(Away("refused"), At(milliseconds(2500))),

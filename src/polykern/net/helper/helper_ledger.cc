@@ -32,7 +32,7 @@ std::string NumberText(std::uint64_t number) {
 
 /// What helps where the log can be used no more. Noise is planned over all releases of a store.
 std::string StartAgain(const NoiseTerms& noise) {
-  return noise.noisy() ? "start again with a new store and a new log of the helper"
+  return noise.noisy() ? "start again with new stores for the server and the helper"
                        : "start a new epoch";
 }
 
@@ -89,7 +89,7 @@ std::string HelperLedger::Refusal(const std::string& federation, std::uint64_t e
   }
   if (held_.federation.empty()) return {};
   if (federation != held_.federation) {
-    return "the helper's log belongs to another federation; start the helper with a new log";
+    return "the helper's store belongs to another federation; start the helper with a new store";
   }
   if (epoch < held_.epoch) {
     return "epoch " + NumberText(epoch) + " is over: the helper is in epoch " +

@@ -246,7 +246,7 @@ TEST_F(ALedger, WorksForOneFederation) {
   ExpectAnswer(Good(0, 0));
   ReleaseRequest other = Good(0, 0, 0, 9);
   other.federation = "another";
-  ExpectRefusal(other, "belongs to another federation; start the helper with a new log");
+  ExpectRefusal(other, "belongs to another federation; start the helper with a new store");
   EXPECT_THAT(ledger->Refusal("another", 0), HasSubstr("belongs to another federation"));
 }
 
