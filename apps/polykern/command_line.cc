@@ -24,8 +24,8 @@ std::string LeftOver(const CLI::App& command, const std::vector<std::string>& re
       std::ranges::find_if(rest, [](const auto& argument) { return argument.starts_with("--"); });
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
-    text += CommandNames(command).empty() ? SuggestOption(command, name)
-                                          : SuggestCommandWith(command, name);
+    const std::string offer = SuggestCommandWith(command, name);
+    text += offer.empty() ? SuggestOption(command, name) : offer;
   }
   return text;
 }

@@ -34,6 +34,8 @@ def test_a_toml_file_that_cannot_be_read_says_why(polykern, tmp_path):
     (["run", "--step", "10"], 2, ['not expected: --step 10; did you mean "--steps"? (see: polykern run --help)']),
     (["run", "more", "--sed=4"], 2, ['not expected: more --sed=4; did you mean "--seed"? (see']),
     (["data", "scan", "--targt", "y", "good.csv"], 2, ['not expected: --targt; did you mean "--target"?']),
+    (["repport"], 2, ["no command 'repport'; did you mean \"report\"? (see: polykern --help)"]),
+    (["--data", "good.csv"], 2, ["not expected: --data good.csv; a command comes first, as in: polykern run --data (see"]),
     (["--versoin"], 2, ['not expected: --versoin; did you mean "--version"?']),
     (["run", "--data", "nothere.csv", "--target", "y"], 1, ["nothere.csv", "no such file"]),
     (["run", "--data", "empty.csv", "--target", "y"], 1, ["empty.csv", "empty"]),

@@ -130,7 +130,7 @@ void Show(const Json& status) {
     row(("updates rejected: " + reason).c_str(), count);
   }
   row("connections refused", status.at("refused"));
-  // With noise nobody tells: 0 would be no fact.
+  // With noise, agents do not tell.
   row("labels clipped", status.at("noise").is_null() ? status.at("clipped") : Json());
   ShowReleases(status, row);
   rows.push_back({"bytes in", Bytes(status.at("bytes").at("in").get<double>())});

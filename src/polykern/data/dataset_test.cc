@@ -148,7 +148,7 @@ TEST_F(DatasetTest, NeedsAnInput) {
 TEST_F(DatasetTest, SaysThatAllInputsHaveDecimalCommas) {
   const std::string european = folder.Write("wind.csv", "speed;power\n1,5;2\n2,5;3\n");
   EXPECT_THAT(MessageOf([&] { LoadDataset({european}, {.target = "power"}); }),
-              HasSubstr("wind.csv, line 2: \"1,5\" has a decimal comma"));
+              HasSubstr("wind.csv, line 2, column \"speed\": \"1,5\" has a decimal comma"));
 }
 
 TEST_F(DatasetTest, NeedsANameForEveryFile) {

@@ -27,7 +27,7 @@ void ReleaseHistory::Load(std::vector<std::uint64_t> values) {
   if (values.size() % numbers_ != 0) {
     throw Error("the history of noisy sums is damaged: " + std::to_string(values.size()) +
                 " numbers are not releases of " + std::to_string(numbers_) +
-                " each; start again with new stores for the server and the helper");
+                " each; start again with a new store for the server and another for the helper");
   }
   values_ = std::move(values);
 }

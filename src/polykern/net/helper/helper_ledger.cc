@@ -32,7 +32,7 @@ std::string NumberText(std::uint64_t number) {
 
 /// What helps where the log can be used no more. Noise is planned over all releases of a store.
 std::string StartAgain(const NoiseTerms& noise) {
-  return noise.noisy() ? "start again with new stores for the server and the helper"
+  return noise.noisy() ? "start again with a new store for the server and another for the helper"
                        : "start a new epoch";
 }
 

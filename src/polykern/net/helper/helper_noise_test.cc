@@ -204,8 +204,8 @@ TEST_F(ANoisyLedger, AdvisesNoNewEpochWhereThereCanBeNone) {
   request.messages[0].releases = 1;  // its log is an older one
   const HelperReply reply = Ask(request);
   EXPECT_EQ(reply.kind, HelperReply::Kind::kRefused);
-  EXPECT_THAT(reply.reason, testing::EndsWith("; start again with new stores for the server and "
-                                              "the helper"));
+  EXPECT_THAT(reply.reason, testing::EndsWith("; start again with a new store for the server "
+                                              "and another for the helper"));
 }
 
 TEST_F(ANoisyLedger, HasOneModeInAnEpoch) {

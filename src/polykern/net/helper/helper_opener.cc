@@ -111,7 +111,7 @@ std::string HelperOpener::Forgotten(const Release& release, bool refused) {
                  std::to_string(known) + " noisy sums, the helper has answered " +
                  std::to_string(helper->noisy) +
                  ", and all that follow are made of all of them; put back the store from before, "
-                 "or start again with new stores for the server and the helper";
+                 "or start again with a new store for the server and another for the helper";
   }
   return forgotten_;
 }
