@@ -2,6 +2,7 @@
 import { el } from "./dom";
 import { bytes, count, percent, short, spread } from "./format";
 import { type Data, type Group, numbersUp, type Run } from "./model";
+import { bestAlone, winner } from "./ranking";
 
 function question(group: Group): string {
   const data = group.data[0] as Data;
@@ -16,11 +17,9 @@ function uplink(run: Run): string {
   return numbersUp(run) === 0 ? "sending nothing" : `sending ${count(Math.round(numbersUp(run)), "number")} (${bytes(run.uplink_bytes)}) per client and step`;
 }
 
-/// The best run, and the best one of another algorithm.
-export function winner(runs: Run[]): { best: Run; next: Run | undefined } | null {
-  const ranked = runs.filter((run) => !run.diverged).sort((a, b) => a.mse - b.mse);
-  const best = ranked[0];
-  return best === undefined ? null : { best, next: ranked.find((run) => run.algorithm !== best.algorithm) ?? ranked[1] };
+/// What stands after ±.
+function meaning(run: Run): string {
+  return run.mse_std === 0 ? "" : ` (standard deviation over ${count(run.repetitions, "feature draw")})`;
 }
 
 export function answer(group: Group): HTMLElement {
@@ -30,13 +29,13 @@ export function answer(group: Group): HTMLElement {
     lines.push(["None: every run diverged."]);
   } else {
     const { best, next } = found;
-    lines.push([el("strong", {}, best.label), ` has the lowest mean squared error, ${spread(best.mse, best.mse_std)}, ${uplink(best)}.`]);
+    lines.push([el("strong", {}, best.label), ` has the lowest mean squared error, ${spread(best.mse, best.mse_std)}${meaning(best)}, ${uplink(best)}.`]);
     if (next !== undefined) {
       const clear = next.mse - best.mse > Math.hypot(best.mse_std, next.mse_std);
       lines.push([`That is ${percent(1 - best.mse / next.mse)} below the next, ${next.label} (${short(next.mse)}, ${uplink(next)})`,
-        best.repetitions < 2 ? ", in a single feature draw: how much of it is chance is not known." : clear ? "." : "; the difference is smaller than the spread over the feature draws, so it is not conclusive."]);
+        Math.min(best.repetitions, next.repetitions) < 2 ? ", in a single feature draw: how much of it is chance is not known." : clear ? ", which is more than the spread over the feature draws." : "; the difference is smaller than the spread over the feature draws, so it is not conclusive."]);
     }
-    const alone = winner(group.runs.filter((run) => run.uplink_numbers === 0))?.best;
+    const alone = bestAlone(group.runs);
     if (alone !== undefined && alone !== best && alone !== next) {
       lines.push([`Clients that learn alone reach ${short(alone.mse)} (${alone.label}), ${short(alone.mse / best.mse, 3)} times as much.`]);
     }

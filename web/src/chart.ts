@@ -6,7 +6,7 @@ import { short, tick } from "./format";
 import { chartPicture } from "./picture";
 import { saveButtons } from "./save";
 import { ASINH_UNIT, type Kind, padded, ticks } from "./scale";
-import { dash, fillOpacity, lineColor, styleColor, watchTheme } from "./theme";
+import { dash, diamond, fillOpacity, isDiamond, lineColor, styleColor, watchTheme } from "./theme";
 
 function axis(spec: ChartSpec, side: "x" | "y", kind: Kind): uPlot.Axis {
   const room = side === "x" ? 90 : 42; // pixels for each number
@@ -41,6 +41,17 @@ function inside(one: Series): string {
   return lineColor(one.color) + Math.round(255 * opacity).toString(16).padStart(2, "0");
 }
 
+/// Marks on the canvas, where uPlot draws circles.
+function diamonds(u: uPlot, i: number, from: number, to: number): { stroke: Path2D; fill: Path2D } {
+  const path = new Path2D();
+  for (let at = from; at <= to; ++at) {
+    const y = u.data[i]?.[at];
+    if (y == null) continue;
+    path.addPath(new Path2D(diamond(u.valToPos(u.data[0][at] as number, "x", true), u.valToPos(y, "y", true), 4 * devicePixelRatio)));
+  }
+  return { stroke: path, fill: path };
+}
+
 function line(one: Series): uPlot.Series {
   const gaps = dash(one.dash);
   return {
@@ -50,15 +61,16 @@ function line(one: Series): uPlot.Series {
     width: one.points ? 0 : 1.75,
     dash: gaps === "" || one.points ? [] : gaps.split(" ").map(Number),
     paths: one.points ? () => null : one.stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
-    points: { show: Boolean(one.points || one.both), size: one.points ? 10 : 6, width: 2, stroke: () => lineColor(one.color), fill: () => inside(one) },
+    points: { show: Boolean(one.points || one.both), ...(one.points && isDiamond(one.dash) ? { paths: diamonds } : {}), size: one.points ? 10 : 6, width: 2, stroke: () => lineColor(one.color), fill: () => inside(one) },
   } as uPlot.Series;
 }
 
 function swatch(one: Series): SVGElement {
-  const color = `var(--c${one.color % 12})`;
-  return svg("svg", { width: 26, height: 10, "aria-hidden": "true" },
-    one.points ? svg("circle", { cx: 13, cy: 5, r: 3.8, fill: color, "fill-opacity": fillOpacity(one.dash), stroke: color, "stroke-width": 1.6 })
-      : svg("path", { d: "M1 5H25", stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash(one.dash) }));
+  const color = `var(--c${one.color})`;
+  const mark = { fill: color, "fill-opacity": fillOpacity(one.dash), stroke: color, "stroke-width": 1.6 };
+  return svg("svg", { width: 38, height: 10, "aria-hidden": "true" },
+    one.points ? isDiamond(one.dash) ? svg("path", { d: diamond(19, 5, 3.4), ...mark }) : svg("circle", { cx: 19, cy: 5, r: 3.8, ...mark })
+      : svg("path", { d: "M1 5H37", stroke: color, "stroke-width": 2.5, "stroke-dasharray": dash(one.dash) }));
 }
 
 /// The chart as a figure with its name, summary, legend and buttons.
@@ -76,7 +88,7 @@ export function liveChart(spec: ChartSpec, ...controls: HTMLElement[]): { figure
     plot.setAttribute("aria-label", `${spec.title}. ${spec.summary} Arrow keys show values.`);
   };
   describe();
-  const at = el("p", { class: "at", role: "status" });
+  const at = el("p", { class: "at", role: "status", "data-hint": spec.hint ?? "Click a name to hide or show it." });
   const values = spec.series.map(() => el("span", { class: "value" }));
   let chart: uPlot | null = null;
 
@@ -132,8 +144,8 @@ export function liveChart(spec: ChartSpec, ...controls: HTMLElement[]): { figure
     el("figcaption", {}, el("h3", { id: name }, spec.title), saveButtons(spec.title, spec.file, () => chartPicture(spec))),
     summary,
     controls.length > 0 ? el("div", { class: "controls" }, ...controls) : null,
-    plot, at,
-    el("ul", { class: "legend", "aria-label": `Lines of: ${spec.title}` }, ...buttons.map((button) => el("li", {}, button))),
-    spec.series.length > 6 ? el("p", { class: "tools" }, all(true), all(false)) : null);
+    plot,
+    el("div", { class: "head below" }, at, spec.series.length > 6 ? el("p", { class: "tools" }, all(true), all(false)) : null),
+    el("ul", { class: "legend", "aria-label": `Lines of: ${spec.title}` }, ...buttons.map((button) => el("li", {}, button))));
   return { figure, update: () => { describe(); chart?.setData(points()); } };
 }

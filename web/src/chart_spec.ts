@@ -22,14 +22,7 @@ export interface ChartSpec {
   yScale: Kind;
   series: Series[];
   summary: string; // what one sees, in words
-}
-
-/// No more than this many lines at first; the others wait in the legend.
-const MOST_AT_FIRST = 16;
-
-export function hideMany(series: Series[]): Series[] {
-  series.forEach((one, i) => { if (i >= MOST_AT_FIRST) one.hidden = true; });
-  return series;
+  hint?: string; // what a reader can do with the legend
 }
 
 /// Least and most of what is shown on an axis; what a logarithm cannot show does not count.

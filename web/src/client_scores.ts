@@ -1,8 +1,8 @@
 // How each client fared, for a run that the reader chooses.
-import { winner } from "./answer";
 import { choice, el } from "./dom";
 import { count, short } from "./format";
 import type { ClientScores, Group, Run } from "./model";
+import { winner } from "./ranking";
 import { type Column, table } from "./table";
 
 interface Line {

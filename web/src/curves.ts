@@ -1,10 +1,12 @@
 // Error and regret over time.
 import { chartFigure } from "./chart";
-import { type ChartSpec, hideMany, type Series } from "./chart_spec";
+import type { ChartSpec, Series } from "./chart_spec";
 import { choice, el } from "./dom";
 import { count, short } from "./format";
 import { mainRuns } from "./labels";
-import type { Group, Run } from "./model";
+import { type Group, REGRET_OF, type Run } from "./model";
+import { runLines } from "./ranking";
+import { GREY } from "./theme";
 
 const WINDOWS = [1, 5, 20, 50];
 
@@ -24,15 +26,14 @@ export function running(steps: number[], values: (number | null)[], window: numb
 }
 
 function errorSpec(runs: Run[], window: number): ChartSpec {
-  const series = runs.map((run): Series => ({
-    name: run.label, x: run.curves.step, y: running(run.curves.step, run.curves.mse, window), color: run.color, dash: run.dash,
-  }));
-  const last = (one: Series) => one.y[one.y.length - 1] ?? Infinity;
-  const finished = series.filter((_, i) => !(runs[i] as Run).diverged);
-  const best = finished.reduce<Series | undefined>((a, b) => (a === undefined || last(b) < last(a) ? b : a), undefined);
+  const means = new Map(runs.map((run) => [run, running(run.curves.step, run.curves.mse, window)]));
+  const last = (run: Run) => means.get(run)?.at(-1) ?? Infinity;
+  const finished = runs.filter((run) => !run.diverged);
+  const best = finished.reduce<Run | undefined>((a, b) => (a === undefined || last(b) < last(a) ? b : a), undefined);
+  const lines = runLines(runs, (run) => ({ x: run.curves.step, y: means.get(run) ?? [] }), best);
   return {
     title: "Error over time", file: "error-over-time", xLabel: "step", yLabel: "mean squared error", xScale: "linear", yScale: "log",
-    series: hideMany(series), summary: `Mean over clients and feature draws.${best === undefined ? "" : ` Lowest at the end: ${best.name} (${short(last(best))}).`}`,
+    ...lines, summary: `Mean over clients and feature draws.${best === undefined ? "" : ` Lowest at the end: ${best.label} (${short(last(best))}).`}`,
   };
 }
 
@@ -65,22 +66,36 @@ function bound(run: Run, t: number): number {
   return ((run.regret_bound as number) - (rate * (run.steps - t)) / 2) / t;
 }
 
+/// A line for all runs with the same bound; where there are several, each names its algorithms or, if that is not enough, its end.
+function boundLines(runs: Run[]): Series[] {
+  const bounds = new Map<string, Run[]>();
+  for (const run of runs) {
+    if (run.regret_bound === null) continue;
+    const key = `${run.regret_bound} ${run.steps}`;
+    bounds.set(key, [...(bounds.get(key) ?? []), run]);
+  }
+  const whose = [...bounds.values()].map((same) => [...new Set(same.map((run) => run.algorithm))].join(", "));
+  return [...bounds.values()].map((same, i): Series => {
+    const run = same[0] as Run;
+    const end = new Set(whose).size < whose.length ? `: ${short(run.regret_bound)} / ${run.steps}` : "";
+    return {
+      name: `Theorem 2's bound${bounds.size > 1 ? ` (${whose[i]}${end})` : ""}`,
+      x: run.curves.step, y: run.curves.step.map((t) => bound(run, t)), color: GREY, dash: i + 1,
+    };
+  });
+}
+
 export function regretChart(group: Group): HTMLElement | null {
   const runs = mainRuns(group.runs).filter((run) => run.regret_mean !== null && run.curves.step.length > 0);
   if (runs.length === 0) return null;
-  const series = hideMany(runs.map((run): Series => ({
-    name: run.label, x: run.curves.step, y: run.curves.regret.map((r, i) => (r === null ? null : r / (run.curves.step[i] as number))), color: run.color, dash: run.dash,
-  })));
-  const bounds = new Map<string, Run>();
-  for (const run of runs) if (run.regret_bound !== null) bounds.set(`${run.regret_bound} ${run.steps}`, run);
-  for (const run of bounds.values()) {
-    const more = bounds.size > 1 ? ` (${run.steps} steps)` : "";
-    series.push({ name: `Theorem 2's bound${more}`, x: run.curves.step, y: run.curves.step.map((t) => bound(run, t)), color: 11, dash: 1 });
-  }
-  const words = bounds.size > 0 ? " Theorem 2 keeps clients with losses in [0, 1] below its bound." : "";
+  const { series, hint } = runLines(runs, (run) => ({
+    x: run.curves.step, y: run.curves.regret.map((r, i) => (r === null ? null : r / (run.curves.step[i] as number))),
+  }));
+  const bounds = boundLines(runs);
+  const words = bounds.length > 0 ? " The paper's Theorem 2 keeps clients with losses in [0, 1] below the bound." : "";
   return chartFigure({
     title: group.paper.length > 0 ? "Figure 1: average regret" : "Average regret", file: "average-regret",
-    xLabel: "step t", yLabel: "regret (14) / t", xScale: "linear", yScale: "asinh", series,
-    summary: `Regret against each client's best kernel, mean over the clients, divided by t; below 0: better than the best kernel.${words}`,
+    xLabel: "step t", yLabel: "regret / t", xScale: "linear", yScale: "asinh", series: [...series, ...bounds], hint,
+    summary: `Regret, ${REGRET_OF}, against each client's best kernel: mean over the clients, divided by t; below 0: better than the best kernel.${words}`,
   });
 }

@@ -74,7 +74,7 @@ export function heatMap(run: Run, weights: ClientWeights, ...controls: HTMLEleme
   const words = liked.slice(0, 8).map((one) => `${many ? `${one.block.name}: ` : ""}${one.kernel} (${short(one.weight, 3)})`).join("; ");
   const shown = weights.last.length < run.clients ? `${weights.last.length} of ${run.clients} clients` : `${run.clients} clients`;
   const summary = `${run.label}, after the last step: ${shown}${many ? ", ordered by site" : ""}. The stronger the colour, the heavier. Heaviest on average${many ? " at " : ": "}${words}${liked.length > 8 ? "; .." : ""}.`;
-  const at = el("p", { class: "at", role: "status" });
+  const at = el("p", { class: "at", role: "status", "data-hint": "Point at a cell, or use the arrow keys, to see its weight." });
   const height = TOP + shape.height + 28;
   const map = svg("svg", { viewBox: `0 0 ${shape.width} ${height}`, class: "heat", role: "img", tabindex: 0, "aria-label": `${title}. ${summary} Arrow keys show values.` });
   // Made of numbers and escaped names alone.

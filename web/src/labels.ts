@@ -1,5 +1,6 @@
-// What a run is called: its algorithm, and the settings that tell it from the other runs.
+// What a run is called: its algorithm, and the settings that tell it from the other runs. What its line looks like.
 import type { Run } from "./model";
+import { COLORS, DASHES } from "./theme";
 
 /// An option by which runs can be told apart, and how it is called; "": its value says it.
 export type Label = [option: string, label: string];
@@ -26,7 +27,7 @@ function parts(labels: Label[]): Part[] {
   ];
 }
 
-/// Gives every run its label, the colour of its algorithm, and a dash among the runs of the same algorithm.
+/// Gives every run its label.
 export function labelRuns(runs: Run[], labels: Label[]): void {
   const algorithms = [...new Set(runs.map((run) => run.algorithm))];
   for (const algorithm of algorithms) {
@@ -42,13 +43,11 @@ export function labelRuns(runs: Run[], labels: Label[]): void {
       }
     }
     const seen = new Map<string, number>();
-    own.forEach((run, i) => {
+    for (const run of own) {
       const times = (seen.get(run.label) ?? 0) + 1; // the same run given twice
       seen.set(run.label, times);
       if (times > 1) run.label += ` (${times})`;
-      run.color = algorithms.indexOf(algorithm);
-      run.dash = i;
-    });
+    }
   }
 }
 
@@ -66,4 +65,24 @@ export function mainRuns(runs: Run[]): Run[] {
     largest.set(key, Math.max(largest.get(key) ?? 0, run.options.exploration));
   }
   return runs.filter((run) => run.options.exploration === largest.get(withoutExploration(run)));
+}
+
+/// Gives every run that is drawn the colour of its algorithm and a dash that no other of that colour has; once there is none
+/// left, another colour.
+export function colorRuns(runs: Run[]): void {
+  for (const run of runs) [run.color, run.dash] = [0, 0];
+  const drawn = mainRuns(runs);
+  const algorithms = [...new Set(drawn.map((run) => run.algorithm))];
+  const used = new Array<number>(COLORS).fill(0);
+  const take = (run: Run, color: number) => {
+    [run.color, run.dash] = [color, used[color] as number];
+    used[color] = run.dash + 1;
+  };
+  const rest = drawn.filter((run) => {
+    const color = algorithms.indexOf(run.algorithm) % COLORS;
+    if ((used[color] as number) >= DASHES) return true;
+    take(run, color);
+    return false;
+  });
+  for (const run of rest) take(run, used.indexOf(Math.min(...used)));
 }

@@ -3,6 +3,7 @@ import { liveChart } from "./chart";
 import type { ChartSpec, Series } from "./chart_spec";
 import { el } from "./dom";
 import { percent, short } from "./format";
+import { look } from "./theme";
 import type { History, State } from "./live_state";
 
 interface Kind {
@@ -35,7 +36,7 @@ export function historyCharts(): { element: HTMLElement; update: (state: State) 
     for (const [i, kind] of KINDS.entries()) {
       const last = lastOf(kind.values(history));
       if (last === null || history.minutes.length < 2) continue;
-      const line: Series = { name: kind.name, x: history.minutes, y: kind.values(history), color: i, dash: 0 };
+      const line: Series = { name: kind.name, x: history.minutes, y: kind.values(history), ...look(i) };
       const chart = shown.get(kind);
       if (chart !== undefined) {
         Object.assign(chart.spec.series[0] as Series, { x: line.x, y: line.y });

@@ -5,6 +5,9 @@ import type { ClientScores, ClientWeights, Comparison, Curves, Data, Options, Ru
 
 export type { ClientScores, ClientWeights, Comparison, Curves, Data, Options };
 
+/// Where regret is defined.
+export const REGRET_OF = "equation (14) of the POF-MKL paper (NeurIPS 2022)";
+
 /// Weights are whole numbers here, in this unit.
 export const WEIGHT_UNIT = 1e-4;
 
@@ -14,7 +17,8 @@ export interface Run extends Omit<RunFields, "data"> {
   of: Data;
   label: string; // tells it from the others of its group
   color: number; // by algorithm
-  dash: number; // by the setting of the algorithm
+  dash: number; // tells it from the others of its colour
+  rank: number; // 0 is shown first
 }
 
 /// Numbers per client and step; of results of older programs the most in one step is known alone.

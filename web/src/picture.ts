@@ -2,7 +2,7 @@
 import { type ChartSpec, extent, type Series } from "./chart_spec";
 import { tick } from "./format";
 import { padded, ticks, transform } from "./scale";
-import { dash, fillOpacity, lineColor } from "./theme";
+import { dash, diamond, fillOpacity, isDiamond, lineColor } from "./theme";
 
 export function escapeXml(text: string): string {
   // Control characters have no place in XML.
@@ -27,6 +27,11 @@ function ink(one: Series): string {
   return `fill="${color}" fill-opacity="${one.points ? fillOpacity(one.dash) : 1}" stroke="${color}" stroke-width="2"`;
 }
 
+function point(one: Series, x: number, y: number, name: string): string {
+  if (one.points && isDiamond(one.dash)) return `<path d="${diamond(x, y, 4)}" ${ink(one)}>${name}</path>`;
+  return `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${one.points ? 4 : 2}" ${ink(one)}>${name}</circle>`;
+}
+
 function mark(one: Series, points: [number, number][][]): string {
   const color = lineColor(one.color, true);
   const name = `<title>${escapeXml(one.name)}</title>`;
@@ -34,7 +39,7 @@ function mark(one: Series, points: [number, number][][]): string {
   const gaps = dash(one.dash) === "" ? "" : ` stroke-dasharray="${dash(one.dash)}"`;
   const lines = one.points ? "" : `<path d="${path}" fill="none" stroke="${color}" stroke-width="1.75"${gaps}>${name}</path>`;
   const circles = !one.points && !one.both && path !== "" && points.some((part) => part.length > 1) ? "" : points.flat()
-    .map(([x, y]) => `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${one.points ? 4 : 2}" ${ink(one)}>${name}</circle>`).join("");
+    .map(([x, y]) => point(one, x, y, name)).join("");
   return lines + circles;
 }
 
@@ -73,8 +78,8 @@ export function chartPicture(spec: ChartSpec): string {
   shown.forEach((one, i) => {
     const [left, top] = [PLOT.left + (i % 3) * 230, bottom + 62 + Math.floor(i / 3) * 20];
     const color = lineColor(one.color, true);
-    body += one.points ? `<circle cx="${left + 13}" cy="${top}" r="4" ${ink(one)}/>`
-      : `<path d="M${left} ${top}h26" stroke="${color}" stroke-width="2.5" stroke-dasharray="${dash(one.dash) || "none"}"/>`;
+    body += one.points ? point(one, left + 13, top, "")
+      : `<path d="M${left - 10} ${top}h36" stroke="${color}" stroke-width="2.5" stroke-dasharray="${dash(one.dash) || "none"}"/>`;
     body += `<text x="${left + 34}" y="${top + 4}">${escapeXml(one.name)}</text>`;
   });
   return frame(WIDTH, bottom + 70 + Math.ceil(shown.length / 3) * 20, spec.title, body);

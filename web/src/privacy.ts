@@ -1,10 +1,11 @@
 // What noise costs: epsilon spent over time, and the error against epsilon.
 import { chartFigure } from "./chart";
 import type { Series } from "./chart_spec";
-import { hideMany } from "./chart_spec";
 import { short } from "./format";
 import { mainRuns } from "./labels";
 import type { Group, Run } from "./model";
+import { runLines } from "./ranking";
+import { look } from "./theme";
 
 function epsilonOf(run: Run): number {
   return Number(run.options["epsilon"] ?? NaN);
@@ -13,12 +14,10 @@ function epsilonOf(run: Run): number {
 function overTime(group: Group): HTMLElement | null {
   const runs = mainRuns(group.runs).filter((run) => run.curves.epsilon !== undefined && run.curves.epsilon.length > 0);
   if (runs.length === 0) return null;
-  const series = hideMany(runs.map((run): Series => ({
-    name: run.label, x: run.curves.step, y: run.curves.epsilon ?? [], color: run.color, dash: run.dash,
-  })));
   const most = runs.reduce((a, b) => ((b.epsilon_spent ?? 0) > (a.epsilon_spent ?? 0) ? b : a));
+  const lines = runLines(runs, (run) => ({ x: run.curves.step, y: run.curves.epsilon ?? [] }), most);
   return chartFigure({
-    title: "Epsilon spent over time", file: "epsilon-over-time", xLabel: "step", yLabel: "epsilon spent", xScale: "linear", yScale: "linear", series,
+    title: "Epsilon spent over time", file: "epsilon-over-time", xLabel: "step", yLabel: "epsilon spent", xScale: "linear", yScale: "linear", ...lines,
     summary: `By a row that is in the first noisy sum, mean over feature draws; at most ${short(most.epsilon_spent ?? 0, 3)} of ${short(epsilonOf(most), 3)} (${most.label}).`,
   });
 }
@@ -38,7 +37,7 @@ function families(runs: Run[]): Run[][] {
 
 function againstEpsilon(group: Group): HTMLElement | null {
   const series = families(group.runs).map((family, i): Series => ({
-    name: (family[0] as Run).algorithm, x: family.map(epsilonOf), y: family.map((run) => run.mse), color: i, dash: i, both: true,
+    name: (family[0] as Run).algorithm, x: family.map(epsilonOf), y: family.map((run) => run.mse), ...look(i), both: true,
   }));
   if (series.length === 0) return null;
   const words = series.map((one) => one.x.map((x, i) => `${short(one.y[i] ?? 0, 3)} at epsilon ${short(x, 3)}`).join(", "));

@@ -1,7 +1,8 @@
 // From the text in the page to groups of runs. The program checked every field before it wrote the page, and wrote the
 // schema beside the results; a file changed since gives an error that names the field, never an empty page.
-import { type Label, labelRuns } from "./labels";
+import { colorRuns, type Label, labelRuns } from "./labels";
 import type { Comparison, Data, Group, Run, Source } from "./model";
+import { rankRuns } from "./ranking";
 
 type Json = Record<string, unknown>;
 
@@ -104,6 +105,10 @@ export function readGroups(text: string): Group[] {
     }
   });
   const list = [...groups.values()];
-  for (const group of list) labelRuns(group.runs, listOf(content.labels, "labels") as Label[]);
+  for (const group of list) {
+    labelRuns(group.runs, listOf(content.labels, "labels") as Label[]);
+    colorRuns(group.runs);
+    rankRuns(group.runs);
+  }
   return list;
 }

@@ -1,6 +1,6 @@
 // The table of algorithms.
 import { bytes, short, spread } from "./format";
-import { type Group, numbersUp, type Run } from "./model";
+import { type Group, numbersUp, REGRET_OF, type Run } from "./model";
 import { type Column, table } from "./table";
 
 const finished = (value: (run: Run) => number | null) => (run: Run) => (run.diverged ? null : value(run));
@@ -20,11 +20,11 @@ const COLUMNS: Column<Run>[] = [
     more: { r2: (run) => run.r2, rmse: (run) => run.rmse, last_label_mse: (run) => run.last_label_mse, running_mean_mse: (run) => run.running_mean_mse },
   },
   {
-    name: "Regret", help: "Regret at the end: mean over the clients, and standard deviation",
+    name: "Regret", help: `Regret, ${REGRET_OF}, at the end: mean over the clients, and standard deviation over them`,
     csv: "regret_mean", value: finished((run) => run.regret_mean), more: { regret_std: finished((run) => run.regret_std) },
     text: (run) => (run.diverged ? "–" : spread(run.regret_mean, run.regret_std)),
   },
-  { name: "Bound", help: "Theorem 2's bound of the regret", csv: "regret_bound", value: (run) => run.regret_bound, text: (run) => short(run.regret_bound) },
+  { name: "Bound", help: "Bound of the regret, by Theorem 2 of the POF-MKL paper (NeurIPS 2022)", csv: "regret_bound", value: (run) => run.regret_bound, text: (run) => short(run.regret_bound) },
   {
     name: "Numbers up", help: "Numbers a client sent per step: the mean, and the most in one step where that is more", csv: "uplink_numbers_mean",
     value: numbersUp, more: { uplink_numbers: (run) => run.uplink_numbers },
@@ -45,9 +45,19 @@ function naive(group: Group): string {
   return `Without learning: a client's last label has an MSE of ${short(run.last_label_mse)}, the mean of its labels so far ${short(run.running_mean_mse)}. `;
 }
 
+/// What stands after ±.
+function spreads(group: Group): string {
+  const finished = group.runs.filter((run) => !run.diverged);
+  const parts = [
+    finished.some((run) => run.mse_std > 0) ? "of the MSE over the feature draws" : "",
+    finished.some((run) => (run.regret_std ?? 0) > 0) ? "of the regret over the clients" : "",
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "" : `± is the standard deviation ${parts.join(", and ")}. `;
+}
+
 export function runsTable(group: Group): HTMLElement {
   const several = group.sources.length > 1;
   const from: Column<Run> = { name: "Result", csv: "result", value: (run) => run.source };
   const columns = several ? [COLUMNS[0] as Column<Run>, from, ...COLUMNS.slice(1)] : COLUMNS;
-  return table("Algorithms", "algorithms", columns, group.runs, `${naive(group)}Press a column's name to sort by it.`);
+  return table("Algorithms", "algorithms", columns, group.runs, `${naive(group)}${spreads(group)}Press a column's name to sort by it.`);
 }

@@ -4,6 +4,7 @@ import type { Series } from "./chart_spec";
 import { short } from "./format";
 import { withoutExploration } from "./labels";
 import type { Group, Run } from "./model";
+import { look } from "./theme";
 
 function sweeps(runs: Run[]): Run[][] {
   const families = new Map<string, Map<number, Run>>();
@@ -24,7 +25,7 @@ function nameOf(family: Run[]): string {
 
 function chart(group: Group, families: Run[][], what: string, file: string, value: (run: Run) => number | null): HTMLElement | null {
   const series = families.map((family, i): Series => ({
-    name: nameOf(family), x: family.map((run) => run.options.exploration), y: family.map(value), color: i, dash: i, both: true,
+    name: nameOf(family), x: family.map((run) => run.options.exploration), y: family.map(value), ...look(i), both: true,
   })).filter((one) => one.y.some((y) => y !== null));
   if (series.length === 0) return null;
   const best = series.map((one) => {

@@ -29,14 +29,19 @@ export function liveTable<T>(title: string, file: string, columns: Column<T>[], 
   let [by, rising] = [-1, true];
   let order = [...rows];
   const body = el("tbody");
-  const fill = () => body.replaceChildren(...order.map((row) => el("tr", {}, ...columns.map((column, c) => {
+  const isText = (column: Column<T>) => rows.some((row) => typeof column.value(row) === "string");
+  const fillRows = () => body.replaceChildren(...order.map((row) => el("tr", {}, ...columns.map((column, c) => {
     const value = column.value(row);
     const text = column.text ? column.text(row) : value === null ? "–" : String(value);
-    const mark = [typeof value === "number" || column.text ? "number" : "", column.mark?.(row) ?? ""].join(" ").trim();
+    const mark = [isText(column) ? "text" : "", column.mark?.(row) ?? ""].join(" ").trim();
     return c === 0 ? el("th", { scope: "row" }, text) : el("td", mark === "" ? {} : { class: mark }, text);
   }))));
   const heads = columns.map((column, c) => el("th", { scope: "col" },
     el("button", { type: "button", title: column.help ?? false, click: () => sort(c) }, column.name)));
+  const fill = () => {
+    heads.forEach((head, c) => head.setAttribute("class", isText(columns[c] as Column<T>) ? "text" : ""));
+    fillRows();
+  };
   const arrange = () => {
     order = [...rows];
     if (by < 0) return;
@@ -59,8 +64,13 @@ export function liveTable<T>(title: string, file: string, columns: Column<T>[], 
   };
   const scroll = el("div", { tabindex: 0, role: "region", "aria-labelledby": name },
     el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
-  const size = () => scroll.setAttribute("class", rows.length > MANY ? "scroll tall" : "scroll");
+  const size = () => {
+    const more = scroll.scrollLeft + scroll.clientWidth < scroll.scrollWidth - 1; // to the right
+    scroll.setAttribute("class", `scroll${rows.length > MANY ? " tall" : ""}${more ? " more" : ""}`);
+  };
   size();
+  scroll.addEventListener("scroll", size);
+  new ResizeObserver(size).observe(scroll);
   const update = (fresh: T[]) => {
     rows = fresh;
     arrange();

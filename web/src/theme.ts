@@ -1,9 +1,13 @@
 // Light or dark, and the colours of lines in both.
 
-// Distinct in hue and in lightness; each at least 3:1 against its background.
-const LIGHT = ["#0b62b8", "#c4501b", "#12805c", "#8a3fb5", "#a8750a", "#c2255c", "#0f7f94", "#6b5b4f", "#5468d4", "#5f7d0e", "#111827", "#495566"];
-const DARK = ["#6bb1f5", "#f29566", "#4fc99c", "#c696ec", "#e3b341", "#f582a7", "#56c8dc", "#c2b2a5", "#9ba9ff", "#b1cc55", "#f1f4f7", "#aab6c6"];
-const DASHES = ["", "7 4", "2 3", "10 3 2 3", "14 4", "4 2"];
+// Few, so that nobody takes one for another; each at least 3:1 against its background. The last is grey, for what is no run.
+const LIGHT = ["#0b62b8", "#c4501b", "#15803d", "#8a3fb5", "#a17c00", "#d6246e", "#0a93a8", "#111827", "#6b7684"];
+const DARK = ["#5fa8f5", "#f08a4b", "#4cc36c", "#b98af0", "#e8c53f", "#ff7fb0", "#5fdde0", "#f1f4f7", "#929eab"];
+const PATTERNS = ["", "8 4", "2 3", "12 3 2 3", "20 5", "12 3 2 3 2 3"];
+
+export const COLORS = LIGHT.length - 1;
+export const GREY = COLORS;
+export const DASHES = PATTERNS.length;
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let printing = false;
@@ -19,7 +23,23 @@ export function lineColor(index: number, onPaper = false): string {
 }
 
 export function dash(index: number): string {
-  return DASHES[index % DASHES.length] as string;
+  return PATTERNS[index % DASHES] as string;
+}
+
+/// The line of the i-th of several things, told from all others by colour or dash.
+export function look(index: number): { color: number; dash: number } {
+  return { color: index % COLORS, dash: Math.floor(index / COLORS) };
+}
+
+/// Marks are circles or, for the second half of the dashes, diamonds.
+export function isDiamond(dash: number): boolean {
+  return dash % DASHES >= DASHES / 2;
+}
+
+/// A diamond with room for as much as a circle has.
+export function diamond(x: number, y: number, radius: number): string {
+  const reach = 1.25 * radius;
+  return `M${x.toFixed(1)} ${(y - reach).toFixed(1)}l${reach} ${reach}l${-reach} ${reach}l${-reach} ${-reach}Z`;
 }
 
 /// How much colour a mark has inside: full, none or some, in turn.

@@ -3,6 +3,7 @@ import { chartFigure } from "./chart";
 import type { Series } from "./chart_spec";
 import { mainRuns } from "./labels";
 import { type Group, numbersUp, type Run } from "./model";
+import { GREY } from "./theme";
 
 /// The runs that no other beats in both: fewer numbers up, and a lower error. By rising uplink.
 export function paretoFront(runs: Run[]): Run[] {
@@ -18,7 +19,7 @@ export function tradeOffChart(group: Group): HTMLElement | null {
   const runs = mainRuns(group.runs).filter((run) => !run.diverged && run.mse > 0);
   if (runs.length < 2) return null;
   const front = paretoFront(runs);
-  const line: Series = { name: "Pareto front", x: [], y: [], color: 11, dash: 1, stepped: true };
+  const line: Series = { name: "Pareto front", x: [], y: [], color: GREY, dash: 1, stepped: true };
   for (const run of front) { line.x.push(numbersUp(run)); line.y.push(run.mse); }
   const points = runs.map((run): Series => ({
     name: front.includes(run) ? `${run.label} ★` : run.label, x: [numbersUp(run)], y: [run.mse], color: run.color, dash: run.dash, points: true,

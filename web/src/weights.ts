@@ -1,5 +1,4 @@
 // How a client's weights of its kernels change, for a run and a client that the reader chooses.
-import { winner } from "./answer";
 import { chartFigure } from "./chart";
 import type { Series } from "./chart_spec";
 import { choice, el } from "./dom";
@@ -7,6 +6,8 @@ import { short } from "./format";
 import { heatMap } from "./heat_map";
 import { mainRuns } from "./labels";
 import { atSite, type ClientWeights, type Group, type Run, WEIGHT_UNIT } from "./model";
+import { winner } from "./ranking";
+import { GREY, look } from "./theme";
 
 const MOST_KERNELS = 8;
 
@@ -18,10 +19,10 @@ function overTime(run: Run, weights: ClientWeights, t: number, controls: HTMLEle
   const of = (kernel: number) => weights.trace.map((step) => ((step[t] as number[])[kernel] as number) * WEIGHT_UNIT);
   const ranked = weights.kernels.map((name, k) => ({ name, y: of(k) })).map((one) => ({ ...one, most: Math.max(...one.y) }))
     .sort((a, b) => b.most - a.most);
-  const series = ranked.slice(0, MOST_KERNELS).map((one, i): Series => ({ name: one.name, x: weights.steps, y: one.y, color: i, dash: 0 }));
+  const series = ranked.slice(0, MOST_KERNELS).map((one, i): Series => ({ name: one.name, x: weights.steps, y: one.y, ...look(i) }));
   const rest = ranked.slice(MOST_KERNELS);
   if (rest.length > 0) {
-    series.push({ name: `the other ${rest.length} together`, x: weights.steps, y: weights.steps.map((_, i) => rest.reduce((sum, one) => sum + (one.y[i] as number), 0)), color: 11, dash: 1, hidden: true });
+    series.push({ name: `the other ${rest.length} together`, x: weights.steps, y: weights.steps.map((_, i) => rest.reduce((sum, one) => sum + (one.y[i] as number), 0)), color: GREY, dash: 1, hidden: true });
   }
   const last = series.slice(0, MOST_KERNELS).reduce((a, b) => ((b.y.at(-1) as number) > (a.y.at(-1) as number) ? b : a));
   const client = weights.traced[t] as number;
