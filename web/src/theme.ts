@@ -1,6 +1,6 @@
 // Light or dark, and the colours of lines in both.
 
-// Few, so that nobody takes one for another; each at least 3:1 against its background. The last is grey, for what is no run.
+// Few, so that they are easy to tell apart; each at least 3:1 against its background. The last is grey, for all but runs.
 const LIGHT = ["#0b62b8", "#c4501b", "#15803d", "#8a3fb5", "#a17c00", "#d6246e", "#0a93a8", "#111827", "#6b7684"];
 const DARK = ["#5fa8f5", "#f08a4b", "#4cc36c", "#b98af0", "#e8c53f", "#ff7fb0", "#5fdde0", "#f1f4f7", "#929eab"];
 const PATTERNS = ["", "8 4", "2 3", "12 3 2 3", "20 5", "12 3 2 3 2 3"];
