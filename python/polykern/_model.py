@@ -29,6 +29,9 @@ class Model:
         X: the samples' own columns, as `Agent.predict` takes each. time: of each row, if the federation has a column of times.
         y: their labels, if it has lags: each is known to the rows after it. Every call starts again.
         """
+        if isinstance(X, np.ndarray) and self.columns and X.shape[1:] != (len(self.columns),):
+            raise ValueError(f"X has the shape {X.shape}, but it must be (samples, {len(self.columns)}), with the columns " +
+                             ", ".join(self.columns))
         return self._core.predict(X, time, y)
 
     def configuration(self) -> dict[str, str]:

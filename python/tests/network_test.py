@@ -309,8 +309,10 @@ def test_an_exported_model_predicts_as_the_program_does(tmp_path):
         done = subprocess.run([POLYKERN, "predict", "--model", "wind.model", "--data", "new.csv",
                                *([] if state is None else ["--state", str(state)])], cwd=tmp_path, capture_output=True, check=True)
         assert [json.loads(line)["prediction"] for line in done.stdout.splitlines()] == list(model.predict(X))
-    with pytest.raises(ValueError, match="x has"):
+    with pytest.raises(ValueError, match=r"X has the shape \(60, 1\), but it must be \(samples, 2\), with the columns wind, heat"):
         model.predict(X[:, :1])
+    with pytest.raises(ValueError, match="x has"):
+        model.predict([[1.0], [2.0]])
     with pytest.raises(ValueError, match="leave out time"):
         model.predict(X, time=X[:, 0])
     with pytest.raises(ValueError, match="not a model of polykern"):
