@@ -41,14 +41,14 @@ class Visitor:
         (self.folder / "said").write_text(said)
         self.program("apt-get", f"cat {self.folder}/said >&2\n" + ("" if works else '[[ $1 == update ]] || exit 100'))
 
-    def do(self, script, *arguments):
+    def do(self, script, *arguments, by=()):
         """Not as root, also if root runs the tests."""
         user = {}
         if os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
                 os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
             user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        return subprocess.run([self.folder / "clone/scripts" / script, *arguments], capture_output=True, text=True, cwd=self.folder / "clone",
+        return subprocess.run([*by, self.folder / "clone/scripts" / script, *arguments], capture_output=True, text=True, cwd=self.folder / "clone",
                               env={"PATH": str(self.path), "HOME": str(self.folder), "TMPDIR": str(self.folder)}, timeout=60, **user)
 
     def advice(self, script, *arguments):
@@ -84,6 +84,10 @@ SCRIPTS = pytest.mark.parametrize("script", ["setup", "run", "setup-python"])
 def test_without_apt(visitor, script):
     line = visitor.advice(script)
     assert re.fullmatch("polykern: there is no apt-get here; use Debian 12 or newer, or install what your system calls: g\\+\\+ cmake .*", line)
+
+
+def test_typed_as_sh(visitor):
+    assert visitor.do("run", by=["/bin/sh"]).stderr.startswith("polykern: there is no apt-get here; ")
 
 
 def test_the_site_of_the_documentation_without_apt(visitor):
