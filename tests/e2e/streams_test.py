@@ -94,7 +94,7 @@ def numbers(rows=40):
 
 
 @pytest.mark.parametrize("text, options, words", [
-    ("a;b;y\n" + "1,5;1;2\n2,5;2;3\n", ["--exclude", "b"], ["no input column is left"]),
+    ("a;b;y\n" + "1,5;1;2\n2,5;2;3\n", ["--exclude", "b"], ['column "a"', "has a decimal comma", "--decimal ,"]),
     ("a;b;y\n" + "1,5;1;2\n2,5;2;3\n", [], ['line 2, column "a"', "--decimal ,"]),
     ("a,b,y\n" + numbers() + "1e300,1,1\n", ["--scaling", "range"], ['line 42, column "a"', "1e+300", "--range"]),
     ("a,b,y\n" + numbers() + "1e300,1,1\n", [], ["too large to be squared", 'line 42, column "a"']),
