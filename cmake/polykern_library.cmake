@@ -80,7 +80,9 @@ function(polykern_unit_tests target name)
   list(JOIN POLYKERN_LEFT_OUT ":" filter)
   string(PREPEND filter "Long*:*.Long*:")  # scripts/test-long's; but not those that have the word within
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1 --gtest_filter=-${filter})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 1200)
+  file(GLOB_RECURSE files ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  list(LENGTH files cost)  # the longest begin first, so that no core waits for them in the end
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 1200 COST ${cost})
 endfunction()
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/polykern/polykern.h)
