@@ -88,7 +88,11 @@ def test_a_server_adds_noise_and_says_whom_it_protects(noisy):
     join_all(n.f)
     n.f.wait()
     n.check_end()
+    shown = subprocess.run([POLYKERN, "status", n.metrics], capture_output=True, text=True).stdout
+    assert re.search(r"(?m)^labels clipped +-$", shown), "agents do not tell"
     kill(n.f.server)
+    said = subprocess.run([POLYKERN, "store", "export", "store.db", "--out", "noisy.model"], cwd=n.f.folder, capture_output=True, text=True).stdout
+    assert "made only from noisy sums" in said
     _, said = n.serve()  # what was spent is not forgotten
     assert "of it spent by 4 of 4 releases" in said
     n.check_end()

@@ -119,7 +119,7 @@ void Export(const StoreOptions& options) {
   ReplaceFile(options.out, text, FileMode::kSecret);
   std::cout << "exported   " << options.out << ", " << Bytes(static_cast<double>(text.size()))
             << '\n';
-  if (store.configuration.contains("total_epsilon")) {
+  if (store.configuration.contains("epsilon")) {
     std::cout << "note       made only from noisy sums: without an agent's --state its predictions "
                  "may be worse than the mean label\n";
   }
